@@ -1,0 +1,1 @@
+"""Chunk to contextual text to embedding."""

@@ -1,0 +1,1 @@
+"""Golden sets, metrics, gates and reports."""

@@ -1,0 +1,1 @@
+"""One file per job, the settings, and the command line."""

@@ -1,0 +1,1 @@
+"""Bytes to elements: one file per family of formats."""

@@ -1,0 +1,1 @@
+"""The read side: dense and full text, fused, inside tenant, ACL, validity and version."""

@@ -1,0 +1,1 @@
+"""Where documents come from: listings, bytes, and what is said about each document."""

@@ -1,0 +1,1 @@
+"""Every SQL statement, the pool, the embedded Postgres, index versions, erasure."""
