@@ -1,0 +1,531 @@
+-- Every statement of the pipeline: its name, a comment of purpose, the statement. psycopg fills in
+-- %(names)s. Statements over many rows take arrays and unnest them, so that one batch is one call.
+
+-- name: fence
+-- First in every writing transaction: raises MU001 when a later run took the lock (I8).
+select mucluc.fence(%(run)s);
+
+-- name: take_lock
+-- Session lock of a source or version; false when another process has it.
+select pg_try_advisory_lock(hashtextextended(%(key)s::text, 0)) as held;
+
+-- name: lose_runs
+-- Whoever still thinks it runs under this key may not write from here on. Waits for its commits.
+update mucluc.run set state = 'lost', finished_at = now()
+where lock_key = %(key)s and state = 'running';
+
+-- name: insert_run
+-- Begin a run.
+insert into mucluc.run (kind, lock_key, tenant, source, options)
+values (%(kind)s, %(key)s, %(tenant)s, %(source)s, %(options)s)
+returning id, started_at;
+
+-- name: close_run
+-- End a run; a lost one stays lost.
+update mucluc.run set state = %(state)s, finished_at = now(), report = %(report)s
+where id = %(run)s and state = 'running';
+
+-- name: read_run
+-- What a run was asked to do.
+select id, kind, lock_key, tenant, source, options, state, started_at
+from mucluc.run where id = %(run)s;
+
+-- name: last_root
+-- Where this source was last read from, to notice that its name now means another folder.
+select options ->> 'root' as root from mucluc.run
+where kind = 'sync' and tenant = %(tenant)s and source = %(source)s and state = 'done'
+order by id desc limit 1;
+
+-- name: recent_runs
+-- The last runs, newest first.
+select id, kind, tenant, source, state, started_at, finished_at, report
+from mucluc.run order by id desc limit %(limit)s;
+
+-- name: has_signing_key
+-- Whether search functions know this identity key.
+select 1 as present from mucluc.signing_key where key_id = %(key_id)s;
+
+-- name: add_signing_key
+-- Let the search functions check identities signed with this key.
+insert into mucluc.signing_key (key_id, key) values (%(key_id)s, %(key)s)
+on conflict (key_id) do nothing;
+
+-- name: foreign_tombstone_key
+-- A tombstone that this secret cannot match.
+select key_id from mucluc.tombstone where key_id <> %(key_id)s limit 1;
+
+-- name: known_documents
+-- A source's documents with their newest published and their pending revision.
+select d.id, d.uri, d.collection, d.acl_id, d.listing_token, d.deleted_at is not null as deleted,
+       d.stale, p.id as published_id, p.sequence as published_sequence,
+       p.content_sha256 as published_content, p.metadata_sha256 as published_metadata,
+       p.title as published_title, p.language as published_language, p.suffix as published_suffix,
+       coalesce(p.here, false) as published_here,
+       n.id as pending_id, n.sequence as pending_sequence, n.content_sha256 as pending_content,
+       n.metadata_sha256 as pending_metadata, n.suffix as pending_suffix,
+       q.reason as quarantine_reason, q.cause as quarantine_cause,
+       (select coalesce(max(x.sequence), 0) from mucluc.revision x where x.document_id = d.id
+          and exists (select 1 from mucluc.published y where y.revision_id = x.id)) as last_sequence
+from mucluc.document d
+left join lateral (
+  select r.*, exists (select 1 from mucluc.published x
+                      where x.revision_id = r.id and x.version_id = %(version)s) as here
+  from mucluc.revision r where r.document_id = d.id
+    and exists (select 1 from mucluc.published x where x.revision_id = r.id)
+  order by r.sequence desc limit 1) p on true
+left join lateral (
+  select r.* from mucluc.revision r where r.document_id = d.id
+    and not exists (select 1 from mucluc.published x where x.revision_id = r.id)
+  order by r.sequence desc limit 1) n on true
+left join mucluc.quarantine q on q.document_id = d.id
+where d.tenant = %(tenant)s and d.source = %(source)s and d.parent_id is null
+order by d.uri collate "C", d.deleted_at nulls first, d.id;
+
+-- name: taken_ids
+-- Which of these document ids exist, wherever the documents are now.
+select id from mucluc.document where id = any(%(ids)s::uuid[]);
+
+-- name: lock_places
+-- Writer and eraser meet here, in one order, before either looks at a tombstone.
+select mucluc.lock_places(%(keys)s::bigint[]);
+
+-- name: tombstoned
+-- Which of these keyed hashes stand for something erased.
+select kind, hash from mucluc.tombstone
+where tenant = %(tenant)s and hash = any(%(hashes)s::bytea[]);
+
+-- name: intern_acl
+-- The id of an ACL, made if it is new.
+with made as (
+  insert into mucluc.acl_set (tenant, principals, denied)
+  values (%(tenant)s, %(principals)s::text[], %(denied)s::text[])
+  on conflict (tenant, principals, denied) do nothing returning id)
+select id from made
+union all
+select id from mucluc.acl_set
+where tenant = %(tenant)s and principals = %(principals)s::text[] and denied = %(denied)s::text[]
+limit 1;
+
+-- name: delete_documents
+-- Gone from the source: invisible from this commit on, attachments with their mails.
+update mucluc.document set deleted_at = %(now)s, listing_token = null
+where (id = any(%(ids)s::uuid[]) or parent_id = any(%(ids)s::uuid[])) and deleted_at is null;
+
+-- name: move_document
+-- Same bytes at another place: the document keeps its id, its history and its entries.
+update mucluc.document set uri = %(uri)s where id = %(id)s;
+
+-- name: add_documents
+-- Files seen for the first time; nothing shows them until a revision is published.
+insert into mucluc.document (id, tenant, source, uri, parent_id, collection, acl_id, acl_stated,
+                             first_seen)
+select x.id, %(tenant)s, %(source)s, x.uri, x.parent, x.collection, x.acl, x.stated, %(now)s
+from unnest(%(ids)s::uuid[], %(uris)s::text[], %(parents)s::uuid[], %(collections)s::text[],
+            %(acls)s::int[], %(stated)s::bool[]) as x(id, uri, parent, collection, acl, stated)
+on conflict (id) do nothing;
+
+-- name: restate_documents
+-- Access and collection as now stated, for mails and their attachments; in force at this commit.
+update mucluc.document d
+set collection = x.collection, acl_id = x.acl, acl_stated = x.stated
+from unnest(%(ids)s::uuid[], %(collections)s::text[], %(acls)s::int[], %(stated)s::bool[])
+     as x(id, collection, acl, stated)
+where (d.id = x.id or d.parent_id = x.id)
+  and (d.collection, d.acl_id, d.acl_stated) is distinct from (x.collection, x.acl, x.stated);
+
+-- name: restate_revisions
+-- Title, language, validity and free metadata as now stated for unchanged content.
+update mucluc.revision r
+set title = x.title, language = x.language, stated_from = x.stated_from, stated_to = x.stated_to,
+    metadata = x.metadata, metadata_sha256 = x.metadata_sha256
+from unnest(%(ids)s::uuid[], %(titles)s::text[], %(languages)s::text[], %(froms)s::date[],
+            %(tos)s::date[], %(metadata)s::jsonb[], %(hashes)s::bytea[])
+     as x(id, title, language, stated_from, stated_to, metadata, metadata_sha256)
+where r.id = x.id and r.metadata_sha256 is distinct from x.metadata_sha256;
+
+-- name: drop_pending
+-- A revision that never showed, and whose bytes are gone.
+delete from mucluc.revision r where r.id = any(%(ids)s::uuid[])
+  and not exists (select 1 from mucluc.published p where p.revision_id = r.id);
+
+-- name: add_revisions
+-- New content, not yet published.
+insert into mucluc.revision (id, document_id, sequence, content_sha256, raw_sha256,
+  metadata_sha256, suffix, bytes, title, language, stated_from, stated_to, seen_on, metadata)
+select x.id, x.document, x.sequence, x.content, x.raw, x.metadata_sha256, x.suffix, x.bytes,
+       x.title, x.language, x.stated_from, x.stated_to, x.seen_on, x.metadata
+from unnest(%(ids)s::uuid[], %(documents)s::uuid[], %(sequences)s::int[], %(contents)s::bytea[],
+            %(raws)s::bytea[], %(hashes)s::bytea[], %(suffixes)s::text[], %(bytes)s::bigint[],
+            %(titles)s::text[], %(languages)s::text[], %(froms)s::date[], %(tos)s::date[],
+            %(seen)s::date[], %(metadata)s::jsonb[])
+     as x(id, document, sequence, content, raw, metadata_sha256, suffix, bytes, title, language,
+          stated_from, stated_to, seen_on, metadata)
+on conflict (id) do nothing;
+
+-- name: record_tokens
+-- These files need not be read again until their listing changes.
+update mucluc.document d set listing_token = x.token
+from unnest(%(ids)s::uuid[], %(tokens)s::text[]) as x(id, token)
+where d.id = x.id and d.listing_token is distinct from x.token;
+
+-- name: forget_tokens
+-- What is stated changed and is not written through yet: read these files again if we die now.
+update mucluc.document set listing_token = null
+where id = any(%(ids)s::uuid[]) and listing_token is not null;
+
+-- name: refresh_validity
+-- Effective ranges of these documents' revisions, all together.
+select mucluc.refresh_validity(%(documents)s::uuid[]);
+
+-- name: revision
+-- One revision with its document.
+select r.id, r.document_id, r.sequence, r.content_sha256, r.raw_sha256, r.suffix, r.bytes,
+       r.title, r.language, d.tenant, d.source, d.uri, d.collection, d.parent_id, d.listing_token
+from mucluc.revision r join mucluc.document d on d.id = r.document_id
+where r.id = %(revision)s;
+
+-- name: has_parse
+-- Whether the parse stage has this revision.
+select 1 as present from mucluc.parse
+where revision_id = %(revision)s and parser_id = %(parser)s;
+
+-- name: add_parse
+-- Elements of a revision.
+insert into mucluc.parse (revision_id, parser_id, elements, title, language, page_native, warnings)
+values (%(revision)s, %(parser)s, %(elements)s, %(title)s, %(language)s, %(page_native)s,
+        %(warnings)s::text[])
+on conflict (revision_id, parser_id) do nothing;
+
+-- name: read_parse
+-- Elements of a revision, to be chunked.
+select elements, title, language, page_native from mucluc.parse
+where revision_id = %(revision)s and parser_id = %(parser)s;
+
+-- name: parse_facts
+-- What the parser said of a revision, without its elements.
+select title, language, page_native from mucluc.parse
+where revision_id = %(revision)s and parser_id = %(parser)s;
+
+-- name: has_cut
+-- Whether the chunk stage has this revision.
+select count(*) as chunks from mucluc.revision_chunk
+where revision_id = %(revision)s and cut_id = %(cut)s;
+
+-- name: add_chunks
+-- Chunks of a document; those that stayed keep their rows, contexts and entries.
+insert into mucluc.chunk (id, document_id, heading_path, text, kinds, tokens, added, cells,
+                          warnings)
+values (%(id)s, %(document)s, %(heading_path)s::text[], %(text)s, %(kinds)s::text[], %(tokens)s,
+        %(added)s::int[], %(cells)s, %(warnings)s::text[])
+on conflict (id) do nothing;
+
+-- name: add_placements
+-- Where a revision's chunks stand in it.
+insert into mucluc.revision_chunk (revision_id, cut_id, ordinal, chunk_id, table_id, char_start,
+                                   char_end, page_start, page_end)
+values (%(revision)s, %(cut)s, %(ordinal)s, %(chunk)s, %(table_id)s, %(char_start)s, %(char_end)s,
+        %(page_start)s, %(page_end)s)
+on conflict (revision_id, cut_id, ordinal) do nothing;
+
+-- name: placements
+-- A revision's chunks in order, with what their context depends on.
+select rc.chunk_id, rc.ordinal, rc.page_start, rc.table_id, c.heading_path, c.kinds, c.tokens
+from mucluc.revision_chunk rc join mucluc.chunk c on c.id = rc.chunk_id
+where rc.revision_id = %(revision)s and rc.cut_id = %(cut)s
+order by rc.ordinal;
+
+-- name: missing_contexts
+-- Of these (chunk, context input) pairs, those without a context, with the chunk's text.
+select x.ord::int as position, c.text
+from unnest(%(chunks)s::uuid[], %(inputs)s::bytea[]) with ordinality as x(chunk_id, input, ord)
+join mucluc.chunk c on c.id = x.chunk_id
+where not exists (select 1 from mucluc.context k where k.chunk_id = x.chunk_id
+                  and k.context_id = %(context)s and k.input_sha256 = x.input)
+order by x.ord;
+
+-- name: add_contexts
+-- Contextual text of chunks.
+insert into mucluc.context (chunk_id, context_id, input_sha256, prefix, tokens, fallback,
+                            embedding_key)
+values (%(chunk)s, %(context)s, %(input)s, %(prefix)s, %(tokens)s, %(fallback)s, %(key)s)
+on conflict (chunk_id, context_id, input_sha256) do nothing;
+
+-- name: missing_embeddings
+-- Contextual texts of these pairs that no memo of the tenant holds, once each.
+select distinct on (k.embedding_key) k.embedding_key as key, k.prefix, c.text, k.tokens
+from unnest(%(chunks)s::uuid[], %(inputs)s::bytea[]) as x(chunk_id, input)
+join mucluc.context k on k.chunk_id = x.chunk_id and k.context_id = %(context)s
+                     and k.input_sha256 = x.input
+join mucluc.chunk c on c.id = x.chunk_id
+where not exists (select 1 from mucluc.embedding_memo m where m.tenant = %(tenant)s
+                  and m.model = %(model)s and m.key = k.embedding_key)
+order by k.embedding_key;
+
+-- name: memo_from_stage
+-- Embeddings that came in by COPY; somebody may have embedded the same text meanwhile.
+insert into mucluc.embedding_memo (tenant, model, key, embedding)
+select %(tenant)s, %(model)s, key, embedding from incoming
+on conflict (tenant, model, key) do nothing;
+
+-- name: publish_entries
+-- Entries of a revision that are new or whose context changed; the others are left alone (I14).
+insert into mucluc.entry (chunk_id, version_id, tenant, document_id, embedding, tsv, len,
+                          input_sha256)
+select c.id, %(version)s, %(tenant)s, c.document_id, m.embedding::halfvec, l.tsv,
+       mucluc.lexeme_count(l.tsv), x.input
+from unnest(%(chunks)s::uuid[], %(inputs)s::bytea[]) as x(chunk_id, input)
+join mucluc.chunk c on c.id = x.chunk_id
+join mucluc.context k on k.chunk_id = x.chunk_id and k.context_id = %(context)s
+                     and k.input_sha256 = x.input
+join mucluc.embedding_memo m on m.tenant = %(tenant)s and m.model = %(model)s
+                            and m.key = k.embedding_key
+cross join lateral (select mucluc.lexemes(k.prefix || E'\n' || c.text) as tsv) l
+where not exists (select 1 from mucluc.entry e where e.chunk_id = x.chunk_id
+                  and e.version_id = %(version)s and e.tenant = %(tenant)s
+                  and e.input_sha256 = x.input)
+on conflict (chunk_id, version_id, tenant) do update
+set embedding = excluded.embedding, tsv = excluded.tsv, len = excluded.len,
+    input_sha256 = excluded.input_sha256;
+
+-- name: count_entries
+-- How many of these chunks the version holds, made from these contexts.
+select count(*) as present
+from unnest(%(chunks)s::uuid[], %(inputs)s::bytea[]) as x(chunk_id, input)
+join mucluc.entry e on e.chunk_id = x.chunk_id and e.version_id = %(version)s
+                   and e.tenant = %(tenant)s and e.input_sha256 = x.input;
+
+-- name: publish_revision
+-- The row that makes a revision visible in a version, once its ranges are refreshed (I1).
+insert into mucluc.published (version_id, revision_id, document_id, cut_id, n_chunks)
+values (%(version)s, %(revision)s, %(document)s, %(cut)s, %(chunks)s)
+on conflict (version_id, revision_id) do update
+set cut_id = excluded.cut_id, n_chunks = excluded.n_chunks
+where (published.cut_id, published.n_chunks) is distinct from (excluded.cut_id, excluded.n_chunks);
+
+-- name: settle_document
+-- A document's newest bytes are published: record what was listed, with the rows it stands for.
+update mucluc.document
+set listing_token = %(token)s, deleted_at = null, stale = false
+where id = %(document)s
+  and (listing_token is distinct from %(token)s or deleted_at is not null or stale);
+
+-- name: release_quarantine
+-- It is good again.
+delete from mucluc.quarantine where document_id = %(document)s;
+
+-- name: quarantine
+-- A file that cannot be taken; counted, and tried again when its cause changes (I12).
+insert into mucluc.quarantine (document_id, reason, hint, content_sha256, cause, attempts,
+                               first_at, last_at)
+values (%(document)s, %(reason)s, %(hint)s, %(content)s, %(cause)s, 1, %(now)s, %(now)s)
+on conflict (document_id) do update
+set reason = excluded.reason, hint = excluded.hint, content_sha256 = excluded.content_sha256,
+    cause = excluded.cause, attempts = mucluc.quarantine.attempts + 1, last_at = excluded.last_at;
+
+-- name: mark_stale
+-- An earlier revision goes on showing; say that it is not the newest.
+update mucluc.document d set listing_token = %(token)s,
+  stale = exists (select 1 from mucluc.published p where p.document_id = d.id)
+where d.id = %(document)s;
+
+-- name: quarantined
+-- A source's quarantined documents, with names for the terminal.
+select d.id, d.uri, q.reason, q.hint, q.attempts, d.stale
+from mucluc.quarantine q join mucluc.document d on d.id = q.document_id
+where d.tenant = %(tenant)s and d.source = %(source)s and d.deleted_at is null
+order by q.reason, d.uri collate "C";
+
+-- name: unreadable_by_anyone
+-- Documents that nothing states an ACL for.
+select count(*) as documents from mucluc.document d
+where d.tenant = %(tenant)s and d.source = %(source)s and d.deleted_at is null and d.parent_id is null
+  and not d.acl_stated
+  and exists (select 1 from mucluc.published p where p.document_id = d.id);
+
+-- name: document_names
+-- Names for ids, for the terminal only (I10).
+select id, uri from mucluc.document where id = any(%(ids)s::uuid[]);
+
+-- name: children
+-- Attachments of a mail that are there now.
+select id, uri from mucluc.document where parent_id = %(parent)s and deleted_at is null;
+
+-- name: active_version
+-- The version that an alias of an index points at.
+select v.* from mucluc.alias a join mucluc.index_version v on v.id = a.version_id
+where a.index_name = %(index)s and a.name = 'active';
+
+-- name: building_version
+-- The newest version of an index that is being filled.
+select * from mucluc.index_version where index_name = %(index)s and state = 'building'
+order by id desc limit 1;
+
+-- name: lock_index
+-- One opens a version of an index at a time.
+select pg_advisory_xact_lock(hashtextextended('index:' || %(index)s::text, 0));
+
+-- name: next_version_name
+-- v1, v2, …
+select 'v' || (count(*) + 1) as name from mucluc.index_version where index_name = %(index)s;
+
+-- name: add_version
+-- A new version with its recipe, which never changes (I6).
+insert into mucluc.index_version (index_name, name, recipe, chunking_id, context_id, model,
+                                  dimensions, modulus, probe)
+values (%(index)s, %(name)s, %(recipe)s, %(chunking)s, %(context)s, %(model)s, %(dimensions)s,
+        %(modulus)s, %(probe)s)
+returning *;
+
+-- name: open_partition
+-- Its empty partition.
+select mucluc.open_partition(%(version)s);
+
+-- name: partitions
+-- Leaf partitions of a version and the vector and text indexes they have.
+select c.relname as partition,
+       exists (select 1 from pg_class i where i.relnamespace = c.relnamespace
+               and i.relname = c.relname || '_hnsw') as has_hnsw,
+       exists (select 1 from pg_class i where i.relnamespace = c.relnamespace
+               and i.relname = c.relname || '_gin') as has_gin
+from pg_partition_tree(format('mucluc.entry_%%s', %(version)s::int)::regclass) t
+join pg_class c on c.oid = t.relid where t.isleaf order by c.relname;
+
+-- name: invalid_indexes
+-- Left behind by an index build that was killed.
+select c.relname as index from pg_index x join pg_class c on c.oid = x.indexrelid
+join pg_class r on r.oid = x.indrelid
+where not x.indisvalid and c.relnamespace = 'mucluc'::regnamespace
+  and r.relname like format('entry\_%%s\_%%%%', %(version)s::int);
+
+-- name: clear_lexeme_stats
+-- Before they are counted anew.
+delete from mucluc.lexeme_stat where version_id = %(version)s and tenant = %(tenant)s;
+
+-- name: count_lexemes
+-- Document frequencies of a tenant in a version (SPIKE 3: 2.5 s per 100k chunks, once a run).
+insert into mucluc.lexeme_stat (version_id, tenant, lexeme, df)
+select %(version)s, %(tenant)s, u.lexeme, count(*)
+from mucluc.entry e, unnest(e.tsv) u
+where e.version_id = %(version)s and e.tenant = %(tenant)s and e.hot
+group by u.lexeme;
+
+-- name: count_entries_of_tenant
+-- Size and total length of a tenant in a version.
+insert into mucluc.version_stat (version_id, tenant, part, n, total_len)
+select %(version)s, %(tenant)s, coalesce(min(substring(e.tableoid::regclass::text, '\d+$')::int), 0),
+       count(*), coalesce(sum(e.len), 0)
+from mucluc.entry e where e.version_id = %(version)s and e.tenant = %(tenant)s and e.hot
+on conflict (version_id, tenant) do update
+set part = excluded.part, n = excluded.n, total_len = excluded.total_len;
+
+-- name: newly_ended
+-- Whether a revision ended since the vector index was last cleared of ended ones.
+select 1 as present from mucluc.published p join mucluc.index_version v on v.id = p.version_id
+where p.version_id = %(version)s and upper(p.valid) > v.hot_from and upper(p.valid) <= %(today)s
+limit 1;
+
+-- name: cool_entries
+-- Entries all of whose revisions have ended leave the hot vector index.
+update mucluc.entry e set hot = false
+where e.version_id = %(version)s and e.hot
+  and e.chunk_id in (
+    select rc.chunk_id from mucluc.published p
+    join mucluc.revision_chunk rc on rc.revision_id = p.revision_id and rc.cut_id = p.cut_id
+    where p.version_id = %(version)s and upper(p.valid) <= %(today)s)
+  and not exists (
+    select 1 from mucluc.published p
+    join mucluc.revision_chunk rc on rc.revision_id = p.revision_id and rc.cut_id = p.cut_id
+    where rc.chunk_id = e.chunk_id and p.version_id = e.version_id and not isempty(p.valid)
+      and coalesce(upper(p.valid), 'infinity'::date) > %(today)s);
+
+-- name: set_hot_from
+-- From this day on the hot entries are all that can be visible.
+update mucluc.index_version set hot_from = %(today)s where id = %(version)s;
+
+-- name: incomplete_documents
+-- Documents of a source whose newest revision is not in the version and not in quarantine.
+select count(*) as documents from mucluc.document d
+where d.tenant = %(tenant)s and d.source = %(source)s and d.deleted_at is null
+  and not exists (select 1 from mucluc.quarantine q where q.document_id = d.id)
+  and not exists (
+    select 1 from mucluc.published p join mucluc.revision r on r.id = p.revision_id
+    where p.document_id = d.id and p.version_id = %(version)s
+      and r.sequence = (select max(x.sequence) from mucluc.revision x where x.document_id = d.id));
+
+-- name: vector_facts
+-- What the vector gate looks at: vectors of another size, of no length, and how many differ.
+select count(*) as entries,
+       count(*) filter (where vector_dims(embedding) <> %(dimensions)s) as other_dimensions,
+       count(*) filter (where not (l2_norm(embedding) between 0.5 and 1.5)) as not_unit,
+       count(distinct md5(embedding::text)) as different
+from (select embedding from mucluc.entry where version_id = %(version)s
+      order by chunk_id limit 20000) e;
+
+-- name: add_promotion
+-- The gates' result, or the reason for going without.
+insert into mucluc.promotion (index_name, alias, from_version, to_version, kind, gates, passed,
+                              forced, reason)
+values (%(index)s, 'active', %(from)s, %(to)s, %(kind)s, %(gates)s, %(passed)s, %(forced)s,
+        %(reason)s)
+returning id;
+
+-- name: point_alias
+-- The swap: one row.
+insert into mucluc.alias (index_name, name, version_id, promotion_id)
+values (%(index)s, 'active', %(version)s, %(promotion)s)
+on conflict (index_name, name) do update
+set version_id = excluded.version_id, promotion_id = excluded.promotion_id;
+
+-- name: set_version_state
+-- building -> ready -> retired -> dropped.
+update mucluc.index_version set state = %(state)s where id = %(version)s;
+
+-- name: versions
+-- Every version with its aliases, sizes and how it became active.
+select v.id, v.index_name, v.name, v.state, v.recipe, v.dimensions, v.created_at, v.hot_from,
+       coalesce((select array_agg(a.name order by a.name) from mucluc.alias a
+                 where a.version_id = v.id), '{}') as aliases,
+       (select count(*) from mucluc.entry e where e.version_id = v.id) as entries,
+       (select count(distinct p.document_id) from mucluc.published p where p.version_id = v.id)
+         as documents,
+       coalesce((select sum(pg_total_relation_size(t.relid))
+                 from pg_partition_tree(to_regclass(format('mucluc.entry_%%s', v.id))) t
+                 where t.isleaf), 0)::bigint as bytes,
+       p.kind as promotion, p.promoted_by, p.promoted_at, p.gates, p.forced, p.reason
+from mucluc.index_version v
+left join lateral (select * from mucluc.promotion x where x.to_version = v.id
+                   order by x.id desc limit 1) p on true
+where %(index)s::text is null or v.index_name = %(index)s
+order by v.index_name, v.id;
+
+-- name: become_reader
+-- From here to the end of the transaction, the reader's rights.
+set local role mucluc_reader;
+
+-- name: challenge
+-- What the identity of this transaction must quote.
+select mucluc.challenge() as challenge;
+
+-- name: identify
+-- Who asks, once a transaction.
+select mucluc.identify(%(payload)s, %(signature)s);
+
+-- name: resolve
+-- Which version an alias means, once a search.
+select version_id, name, model, recipe, dimensions from mucluc.resolve(%(index)s, %(alias)s);
+
+-- name: search_dense
+-- Nearest chunks by meaning.
+select rank, chunk_id, distance, plan
+from mucluc.search_dense(%(version)s, %(model)s, %(vector)s, %(k)s, %(collections)s::text[])
+order by rank;
+
+-- name: search_text
+-- Best chunks by BM25.
+select rank, chunk_id, score, plan
+from mucluc.search_text(%(version)s, %(question)s, %(k)s, %(collections)s::text[])
+order by rank;
+
+-- name: read_chunks
+-- What there is to show of these chunks.
+select * from mucluc.read_chunks(%(version)s, %(chunks)s::uuid[]);

@@ -1,0 +1,109 @@
+"""The read side's door: one snapshot, the reader role, and a signed identity."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from psycopg import Connection
+from psycopg.rows import DictRow
+
+from store.database import Store
+from store.errors import coded
+from store.sql import query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who asks, and for which day."""
+
+    tenant: str
+    principals: tuple[str, ...]
+    as_of: date
+
+
+def sign(key: bytes, payload: str) -> str:
+    """Hex signature of a payload: SHA-256 nested over the key, as ``mucluc.sign`` checks it."""
+    inner = hashlib.sha256(key + payload.encode()).digest()
+    return hashlib.sha256(key + inner).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One search's transaction: every call sees the same snapshot as the same person."""
+
+    connection: Connection[DictRow]
+
+    def resolve(self, index: str, alias: str = "active") -> DictRow | None:
+        """The version an alias points at: version_id, name, model, recipe, dimensions."""
+        return self.connection.execute(
+            query("resolve"), {"index": index, "alias": alias}
+        ).fetchone()
+
+    def dense(
+        self, version: int, model: str, vector: Any, k: int, collections: Sequence[str] | None
+    ) -> list[DictRow]:
+        """Rows of rank, chunk_id, distance (cosine), plan."""
+        return self.connection.execute(
+            query("search_dense"),
+            {
+                "version": version,
+                "model": model,
+                "vector": vector,
+                "k": k,
+                "collections": None if collections is None else list(collections),
+            },
+        ).fetchall()
+
+    def text(
+        self, version: int, question: str, k: int, collections: Sequence[str] | None
+    ) -> list[DictRow]:
+        """Rows of rank, chunk_id, score (BM25), plan."""
+        return self.connection.execute(
+            query("search_text"),
+            {
+                "version": version,
+                "question": question,
+                "k": k,
+                "collections": None if collections is None else list(collections),
+            },
+        ).fetchall()
+
+    def read(self, version: int, chunks: Sequence[UUID]) -> dict[UUID, DictRow]:
+        """What there is to show of these chunks, by id; those not visible are absent."""
+        rows = self.connection.execute(
+            query("read_chunks"), {"version": version, "chunks": list(chunks)}
+        ).fetchall()
+        return {row["chunk_id"]: row for row in rows}
+
+
+@contextmanager
+def read_as(store: Store, identity: Identity) -> Iterator[Reader]:
+    """Open one read-only snapshot as the reader role with a signed identity.
+
+    Raises StoreError.
+    """
+    with coded(), store.pool.connection() as connection:
+        connection.execute("set transaction isolation level repeatable read, read only")
+        connection.execute(query("become_reader"))
+        row = connection.execute(query("challenge")).fetchone()
+        payload = json.dumps(
+            {
+                "tenant": identity.tenant,
+                "principals": sorted(identity.principals),
+                "as_of": identity.as_of.isoformat(),
+                "challenge": row and row["challenge"],
+            },
+            ensure_ascii=False,
+        )
+        connection.execute(
+            query("identify"),
+            {"payload": payload, "signature": sign(store.keys.identity, payload)},
+        )
+        yield Reader(connection)
