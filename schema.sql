@@ -11,6 +11,8 @@
 
 create schema mucluc;
 create extension if not exists vector with schema public;
+-- Loads its library: only then may a role that is no superuser name its settings (hnsw.*) below.
+select '[1]'::public.vector;
 
 do $$
 declare role text;

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
+from parsers.registry import capabilities, parser_id_for
 from sources.files import ListedFile, Listing, ReadFile, SourceProblem
 from store.documents import (
     KnownDocument,
@@ -52,7 +53,7 @@ class Diff:
     new: set[UUID] = field(default_factory=set)
     changed: set[UUID] = field(default_factory=set)
     moved: set[UUID] = field(default_factory=set)
-    unchanged: int = 0
+    unchanged: set[UUID] = field(default_factory=set)
     passing: int = 0
     gone: list[UUID] = field(default_factory=list)
     withheld: list[UUID] = field(default_factory=list)  # gone, but not believed (I13)
@@ -103,6 +104,13 @@ def listing_cause(code: str) -> str:
     return f"listing:{code}"
 
 
+def quarantine_cause(suffix: str, content_sha256: bytes, chunking_id: str) -> str:
+    """What a quarantine is due to: bytes, parser, chunker and installed helpers (I12)."""
+    return "|".join(
+        [content_sha256.hex(), parser_id_for(suffix) or "", chunking_id, capabilities()]
+    )
+
+
 class _Comparison:
     def __init__(self, listing: Listing, known: list[KnownDocument], rules: DiffRules) -> None:
         self.listing = listing
@@ -124,7 +132,7 @@ class _Comparison:
 
     def _look_at(self, listed: ListedFile, document: KnownDocument | None) -> None:
         if document is not None and not self.rules.verify and self._as_recorded(listed, document):
-            self.diff.unchanged += 1
+            self.diff.unchanged.add(document.id)
             return
         try:
             file = self.rules.read(listed)
@@ -140,9 +148,9 @@ class _Comparison:
         if document.deleted or document.token != listed.token:
             return False
         if document.quarantine_cause is not None:
-            content = document.pending.content_sha256 if document.pending else None
-            if content is None:
-                return document.quarantine_cause.startswith("listing:")
+            if document.quarantine_cause.startswith(listing_cause("")):
+                return True
+            content = document.pending.content_sha256 if document.pending else b""
             return document.quarantine_cause == self.rules.cause(suffix_of(listed.uri), content)
         return document.published_here and document.pending is None
 
@@ -169,9 +177,14 @@ class _Comparison:
         if published and document.pending is not None:
             self.diff.superseded.append(document.pending.id)
         restated = same.metadata_sha256 != file.metadata.sha256()
-        retitled = (same.title, same.language) != (file.metadata.title, file.metadata.language)
-        quarantined = document.quarantine_cause is not None
-        if published and not (restated and retitled) and not document.deleted and not quarantined:
+        # A title is part of the contexts. A forgotten token is of a run that died over one.
+        through = (
+            same.title != file.metadata.title
+            or document.token is None
+            or document.deleted
+            or document.quarantine_cause is not None
+        )
+        if published and not through:
             self.diff.settled[document.id] = token
         else:
             self.diff.work.append(
@@ -180,12 +193,12 @@ class _Comparison:
         if moved:
             self.diff.moved.add(document.id)
             self.diff.moves[document.id] = uri
-        elif restated or document.deleted or document.published is None:
-            (self.diff.changed if document.published else self.diff.new).add(document.id)
-        elif published:
-            self.diff.unchanged += 1
-        else:
+        elif document.published is None or document.deleted:
+            self.diff.new.add(document.id)
+        elif restated or not published:
             self.diff.changed.add(document.id)
+        else:
+            self.diff.unchanged.add(document.id)
 
     def _same_content(self, file: ReadFile, document: KnownDocument) -> KnownRevision | None:
         suffix = suffix_of(file.listed.uri)

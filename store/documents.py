@@ -91,13 +91,13 @@ def revision_id(document: UUID, sequence: int) -> UUID:
 
 
 def known_documents(
-    store: Store, tenant: str, source: str, version: int | None
+    store: Store, tenant: str, source: str, version: int | None, *, parent: UUID | None = None
 ) -> list[KnownDocument]:
-    """Every document that this source ever listed, deleted ones too."""
+    """Every document that this source ever listed, or every attachment of a mail, deleted too."""
     with store.transaction() as connection:
         rows = connection.execute(
             query("known_documents"),
-            {"tenant": tenant, "source": source, "version": version},
+            {"tenant": tenant, "source": source, "version": version, "parent": parent},
         ).fetchall()
     return [
         KnownDocument(
@@ -179,12 +179,53 @@ def restate(
         )
         documents = [s.document_id for s in statements]
         connection.execute(
+            query("restate_attachments"),
+            {
+                "documents": documents,
+                "froms": [s.metadata.valid_from for s in statements],
+                "tos": [s.metadata.valid_to for s in statements],
+            },
+        )
+        connection.execute(
             query("forget_tokens"), {"ids": [d for d in documents if d not in settled]}
         )
         connection.execute(
             query("record_tokens"), {"ids": list(settled), "tokens": list(settled.values())}
         )
-        connection.execute(query("refresh_validity"), {"documents": documents})
+        affected = connection.execute(query("with_attachments"), {"ids": documents}).fetchall()
+        connection.execute(
+            query("refresh_validity"), {"documents": [row["id"] for row in affected]}
+        )
+
+
+def add_bare_documents(
+    store: Store,
+    run: int,
+    tenant: str,
+    source: str,
+    places: Sequence[tuple[UUID, str]],
+    *,
+    collection: str,
+    now: datetime,
+) -> None:
+    """Add (id, uri) documents without content or readers, for files that cannot be taken."""
+    if not places:
+        return
+    with store.transaction(run) as connection:
+        connection.execute(
+            query("add_documents"),
+            {
+                "tenant": tenant,
+                "source": source,
+                "now": now,
+                "ids": [document for document, _ in places],
+                "uris": [uri for _, uri in places],
+                "parents": [None] * len(places),
+                "collections": [collection] * len(places),
+                "acls": [None] * len(places),
+                "stated": [True] * len(places),
+            },
+        )
 
 
 def add_revisions(

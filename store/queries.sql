@@ -78,7 +78,8 @@ left join lateral (
     and not exists (select 1 from mucluc.published x where x.revision_id = r.id)
   order by r.sequence desc limit 1) n on true
 left join mucluc.quarantine q on q.document_id = d.id
-where d.tenant = %(tenant)s and d.source = %(source)s and d.parent_id is null
+where d.tenant = %(tenant)s and d.source = %(source)s
+  and d.parent_id is not distinct from %(parent)s::uuid
 order by d.uri collate "C", d.deleted_at nulls first, d.id;
 
 -- name: taken_ids
@@ -346,9 +347,19 @@ where d.tenant = %(tenant)s and d.source = %(source)s and d.deleted_at is null a
 -- Names for ids, for the terminal only (I10).
 select id, uri from mucluc.document where id = any(%(ids)s::uuid[]);
 
--- name: children
--- Attachments of a mail that are there now.
-select id, uri from mucluc.document where parent_id = %(parent)s and deleted_at is null;
+-- name: restate_attachments
+-- An attachment holds on the days of its mail.
+update mucluc.revision r set stated_from = x.stated_from, stated_to = x.stated_to
+from unnest(%(documents)s::uuid[], %(froms)s::date[], %(tos)s::date[])
+     as x(document, stated_from, stated_to)
+join mucluc.document d on d.parent_id = x.document
+where r.document_id = d.id
+  and r.sequence = (select max(y.sequence) from mucluc.revision y where y.document_id = d.id)
+  and (r.stated_from, r.stated_to) is distinct from (x.stated_from, x.stated_to);
+
+-- name: with_attachments
+-- These documents and their attachments.
+select id from mucluc.document where id = any(%(ids)s::uuid[]) or parent_id = any(%(ids)s::uuid[]);
 
 -- name: active_version
 -- The version that an alias of an index points at.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from psycopg import Connection, connect
+from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from store.database import Store
@@ -94,3 +95,9 @@ def last_root(store: Store, tenant: str, source: str) -> str | None:
             query("last_root"), {"tenant": tenant, "source": source}
         ).fetchone()
     return None if row is None else row["root"]
+
+
+def recent_runs(store: Store, limit: int) -> list[DictRow]:
+    """The last runs, newest first."""
+    with store.transaction() as connection:
+        return connection.execute(query("recent_runs"), {"limit": limit}).fetchall()

@@ -1,0 +1,1 @@
+"""The fictional companies Acme and Globex: their documents, facts and questions."""

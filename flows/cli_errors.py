@@ -1,0 +1,85 @@
+"""Errors as people meet them: what, why, and the next command; exit codes that mean something."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+
+import typer
+from rich.console import Console
+
+
+class Exit(IntEnum):
+    """Exit codes of every command."""
+
+    DONE = 0
+    FAILED = 1
+    WRONG_USE = 2
+    DONE_BUT = 3  # with quarantined or withheld documents
+    LOCKED = 4  # another run holds the lock
+
+
+def console() -> Console:
+    """Where people read: standard error, so that standard output is for results."""
+    return Console(stderr=True, highlight=False)
+
+
+def stop(code: Exit, message: str, hint: str = "") -> typer.Exit:
+    """Print an error and return the exit to raise."""
+    out = console()
+    out.print(f"[bold red]Error:[/] {_plain(message)}")
+    if hint:
+        out.print(f"[dim]{_plain(hint)}[/]")
+    return typer.Exit(int(code))
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", "\\[")
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turn the errors that commands can meet into words and an exit code."""
+    # Imported here: --help answers without any of these.
+    from enrich.models import EmbeddingFailed  # noqa: PLC0415
+    from flows.settings_errors import SettingsError  # noqa: PLC0415
+    from store.errors import DatabaseUnusable, LockHeldError, StoreError  # noqa: PLC0415
+    from store.keys import KeyProblem  # noqa: PLC0415
+
+    try:
+        yield
+    except (SettingsError, KeyProblem) as exc:
+        raise stop(Exit.WRONG_USE, str(exc)) from None
+    except DatabaseUnusable as exc:
+        raise stop(Exit.FAILED, str(exc)) from None
+    except LockHeldError:
+        raise stop(
+            Exit.LOCKED,
+            "another run works on this source.",
+            "Wait for it, or look at it with: mucluc versions --runs",
+        ) from None
+    except StoreError as exc:
+        hint = (
+            "The database went away or refused; the work that is done is kept. Run the command "
+            "again."
+            if exc.transient
+            else "The code is PostgreSQL's SQLSTATE: "
+            "https://www.postgresql.org/docs/current/errcodes-appendix.html"
+        )
+        raise stop(Exit.FAILED, str(exc) + ".", hint) from None
+    except EmbeddingFailed as exc:
+        raise stop(
+            Exit.FAILED,
+            f"the embedding model failed: {exc}.",
+            "What is embedded is kept. Check the model (docs/models.md) and run the command again.",
+        ) from None
+
+
+def end_quietly(code: int) -> None:
+    """Leave at once, past the shutdown noise of libraries whose work is done."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

@@ -1,0 +1,235 @@
+"""mucluc sync."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli_errors import Exit, console, end_quietly, stop, told
+
+if TYPE_CHECKING:
+    from flows.request import SyncRequest
+    from flows.settings import Settings
+
+
+def sync(
+    path: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Folder (or one file) to index. Without it, every source of mucluc.toml.",
+            show_default=False,
+        ),
+    ] = None,
+    tenant: Annotated[
+        str | None, typer.Option(help="Whose documents these are.", show_default=False)
+    ] = None,
+    acl: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Who may read documents that say nothing themselves, such as role:hr. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(help="Name of the source; by default the folder's name.", show_default=False),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="e5 (default), minilm, sentence-transformers:NAME or openai:NAME.",
+            show_default=False,
+        ),
+    ] = None,
+    index: Annotated[
+        str | None, typer.Option(help="Index to write to; main by default.", show_default=False)
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this file or folder below PATH; nothing is inferred about others. "
+            "Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read every file, even where size and time agree.")
+    ] = False,
+    confirm_deletions: Annotated[
+        bool,
+        typer.Option("--confirm-deletions", help="Believe that many documents are gone at once."),
+    ] = False,
+    root_moved: Annotated[
+        bool,
+        typer.Option("--root-moved", help="The source's folder is at another place than before."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object on the last line.")
+    ] = False,
+    settings: Annotated[
+        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
+    ] = None,
+) -> None:
+    """Bring the index up to date with its sources: the nightly job, by hand.
+
+    New and changed files are parsed, chunked, embedded and written; files that are gone leave the
+    index at once, and so do readers who lost their access. What did not change costs nothing.
+    A run that was killed is finished by the next one.
+
+    [bold]mucluc sync ./documents --tenant acme --acl role:staff[/]
+    [bold]mucluc sync --dry-run[/]
+    """
+    with told():
+        from flows.settings import Settings  # noqa: PLC0415
+
+        loaded = Settings.load(settings)
+        requests = _requests(loaded, path, tenant, acl, source, model, index, only)
+        requests = [
+            request.model_copy(update={"verify": verify, "confirm_deletions": confirm_deletions})
+            for request in requests
+        ]
+        code = (
+            _plan(loaded, requests, as_json)
+            if dry_run
+            else _run(loaded, requests, as_json=as_json, root_moved=root_moved)
+        )
+    end_quietly(code)
+
+
+def _requests(
+    settings: Settings,
+    path: Path | None,
+    tenant: str | None,
+    acl: list[str] | None,
+    source: str | None,
+    model: str | None,
+    index: str | None,
+    only: list[str] | None,
+) -> list[SyncRequest]:
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from flows.request import request_for  # noqa: PLC0415
+    from flows.settings_tables import Source  # noqa: PLC0415
+
+    asked = {"model": model, "index": index}
+    try:
+        if path is not None:
+            if tenant is None:
+                raise stop(
+                    Exit.WRONG_USE,
+                    "whose documents are these?",
+                    f"mucluc sync {path} --tenant acme --acl role:staff",
+                )
+            root = path.resolve()
+            within = tuple(only or ())
+            if root.is_file():
+                root, within = root.parent, (root.name,)
+            given = Source(name=source or root.name, path=root, acl=acl)  # type: ignore[arg-type]
+            return [request_for(settings, tenant, given, within=within, **asked)]
+        found = [
+            request_for(settings, t.name, s, within=tuple(only or ()), **asked)
+            for t in settings.tenants
+            for s in t.sources
+            if tenant in (None, t.name) and source in (None, s.name)
+        ]
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        raise stop(
+            Exit.WRONG_USE,
+            f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}",
+        ) from None
+    if not found:
+        raise stop(
+            Exit.WRONG_USE,
+            "there is nothing to sync: no PATH, and no source of that name in mucluc.toml.",
+            "mucluc sync ./documents --tenant acme --acl role:staff   or   mucluc init",
+        )
+    return found
+
+
+def _run(
+    settings: Settings, requests: list[SyncRequest], *, as_json: bool, root_moved: bool
+) -> int:
+    from flows.opening import open_from  # noqa: PLC0415
+    from flows.prefect_env import configure  # noqa: PLC0415
+    from flows.report_tables import introduce_model, print_report  # noqa: PLC0415
+    from flows.syncing import SourceMoved, SyncFailed, run_sync  # noqa: PLC0415
+
+    out = console()
+    worst, reports = 0, []
+    with open_from(settings) as store:
+        configure(settings.home, store.url)
+        for request in requests:
+            introduce_model(store, request, out)
+            try:
+                report = run_sync(
+                    store,
+                    request,
+                    shown=not as_json and out.is_terminal,
+                    root_moved=root_moved,
+                )
+            except SourceMoved as exc:
+                raise stop(
+                    Exit.WRONG_USE,
+                    f"source {request.source} of tenant {request.tenant} was last read from "
+                    f"{exc}, and this is {request.root}.",
+                    "If it is another set of documents, give it a name: --source NAME. If the "
+                    "folder moved: --root-moved",
+                ) from None
+            except SyncFailed as exc:
+                raise stop(
+                    Exit.FAILED,
+                    f"the run failed ({exc.code}). What is done is kept.",
+                    "Run the same command again; it goes on where this one stopped.",
+                ) from None
+            print_report(store, request, report, out)
+            reports.append(report)
+            worst = max(worst, report.exit_code, key=_severity)
+        if as_json:
+            typer.echo(json.dumps(_joined([report.to_json() for report in reports])))
+    return worst
+
+
+def _plan(settings: Settings, requests: list[SyncRequest], as_json: bool) -> int:
+    from flows.opening import open_from  # noqa: PLC0415
+    from flows.planning import plan_sync  # noqa: PLC0415
+    from flows.report_tables import print_plan  # noqa: PLC0415
+
+    with open_from(settings) as store:
+        plans = [plan_sync(store, request) for request in requests]
+    if as_json:
+        typer.echo(json.dumps(_joined(plans)))
+    else:
+        for request, plan in zip(requests, plans, strict=True):
+            print_plan(request, plan, console())
+    return 0
+
+
+def _severity(code: int) -> int:
+    """Failure outweighs withheld, withheld outweighs done."""
+    return {0: 0, 3: 1, 1: 2}.get(code, 3)
+
+
+def _joined(reports: list[dict[str, object]]) -> dict[str, object]:
+    """One report as it is; of several, the sums and the parts."""
+    if len(reports) == 1:
+        return reports[0]
+    joined: dict[str, object] = {"runs": reports}
+    for name in ("embedded", "truncated", "rows_written", "tokens"):
+        joined[name] = sum(int(str(report.get(name, 0))) for report in reports)
+    for name in ("documents", "chunks", "seconds"):
+        sums: dict[str, float] = {}
+        for report in reports:
+            part = report.get(name)
+            if isinstance(part, dict):
+                for key, value in part.items():
+                    sums[key] = sums.get(key, 0) + value
+        joined[name] = sums
+    joined["peak_rss_mb"] = max(int(str(report.get("peak_rss_mb", 0))) for report in reports)
+    return joined

@@ -1,0 +1,144 @@
+"""The nightly job: a source's files become the index, and what is gone leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from prefect import flow, task
+from prefect.artifacts import create_table_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.futures import PrefectFuture
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows import changes, stages
+from flows.finishing import make_report
+from flows.job import job_of
+from flows.policies import DELAYS, RETRIES, retry_transient
+from flows.report import Report
+
+THREADS = 4
+
+# Nothing is cached or persisted by Prefect: the stage tables remember, in transactions (I8).
+_stage = task(
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    log_prints=False,
+    retries=RETRIES,
+    retry_delay_seconds=DELAYS,
+    retry_condition_fn=retry_transient,
+)
+
+
+@_stage(name="list")
+def list_source(run_id: int) -> int:
+    """List the source's files."""
+    return changes.list_source(job_of(run_id))
+
+
+@_stage(name="diff")
+def diff(run_id: int) -> int:
+    """Compare the listing with what is known; read what may have changed."""
+    return changes.diff(job_of(run_id))
+
+
+@_stage(name="revoke")
+def revoke(run_id: int) -> list[list[UUID]]:
+    """Put deletions, access and validity in force; returns batches of revision ids."""
+    return changes.revoke(job_of(run_id))
+
+
+@_stage(name="parse")
+def parse(run_id: int, batch: list[UUID]) -> list[UUID]:
+    """Bytes to elements."""
+    return stages.parse(job_of(run_id), batch)
+
+
+@_stage(name="chunk")
+def chunk(run_id: int, batch: list[UUID]) -> list[UUID]:
+    """Elements to chunks."""
+    return stages.chunk_batch(job_of(run_id), batch)
+
+
+@_stage(name="contextualize")
+def contextualize(run_id: int, batch: list[UUID]) -> list[UUID]:
+    """Chunks to contextual texts."""
+    return stages.contextualize_batch(job_of(run_id), batch)
+
+
+@_stage(name="embed")
+def embed(run_id: int, batch: list[UUID]) -> list[UUID]:
+    """Contextual texts to embeddings, unless the memo has them."""
+    return stages.embed(job_of(run_id), batch)
+
+
+@_stage(name="write")
+def write(run_id: int, batch: list[UUID]) -> list[UUID]:
+    """Embeddings to entries; each revision becomes visible whole."""
+    return stages.write(job_of(run_id), batch)
+
+
+@_stage(name="index")
+def index(run_id: int, written: list[Any]) -> None:
+    """Statistics, indexes, and the gates of a first version."""
+    stages.index(job_of(run_id))
+
+
+@_stage(name="report")
+def report(run_id: int) -> Report:
+    """Sum up, for the run's row and as a Prefect artifact: figures and ids only."""
+    summary = make_report(job_of(run_id))
+    create_table_artifact(
+        key=f"sync-{run_id}",
+        table=[{"figure": name, "value": str(value)} for name, value in summary.to_json().items()],
+        description=f"Run {run_id}",
+    )
+    return summary
+
+
+@flow(
+    name="sync-source",
+    task_runner=ThreadPoolTaskRunner(max_workers=THREADS),
+    persist_result=False,
+)
+def sync_source(run_id: int) -> Report:
+    """Bring one source's part of the index up to date, batch by batch."""
+    list_source(run_id)
+    diff(run_id)
+    batches = revoke(run_id)
+    parsed = parse.map(run_id, batches)
+    chunked = chunk.map(run_id, parsed)
+    contextualized = contextualize.map(run_id, chunked)
+    # Embed and write a batch before the next: it can be found while others are embedded.
+    written = [write.submit(run_id, embed.submit(run_id, batch)) for batch in contextualized]
+    index(run_id, settle(run_id, written))
+    return report(run_id)
+
+
+def settle(run_id: int, futures: Iterable[PrefectFuture[Any]]) -> list[Any]:
+    """Wait for every batch. A batch that failed is in the report, and does not stop the others."""
+    job = job_of(run_id)
+    for future in futures:
+        future.wait()
+        state = future.state
+        if state.is_completed():
+            continue
+        error = state.result(raise_on_failure=False) if state.is_failed() else None
+        code = getattr(error, "code", None) or type(error).__name__ if error else state.name
+        job.failures.append(str(code))
+    return []
+
+
+@flow(name="nightly", persist_result=False)
+def nightly(run_id: int | None = None) -> dict[str, Any]:
+    """Sync one opened run, or every source of mucluc.toml; what ``mucluc serve`` schedules.
+
+    A source that fails does not keep the others from their turn; the flow then fails at its end.
+    """
+    if run_id is not None:
+        return sync_source(run_id).to_json()
+    # Imported here, as the command line imports this module.
+    from flows.syncing import sync_all  # noqa: PLC0415
+
+    return sync_all()

@@ -1,0 +1,16 @@
+"""Opens what the settings name: the database, and the keys that go with it."""
+
+from __future__ import annotations
+
+from flows.settings import Settings, secret
+from store.database import Store, database_url, open_store
+
+
+def open_from(settings: Settings) -> Store:
+    """Open the settings' database, starting the embedded one.
+
+    Raises DatabaseUnusable, KeyProblem.
+    """
+    given = settings.database_url.get_secret_value() if settings.database_url else None
+    key = secret(settings)
+    return open_store(database_url(given, settings.home), key)

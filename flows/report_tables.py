@@ -1,0 +1,140 @@
+"""A run's report as a person reads it on a terminal, where ids become names (I10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from enrich.embedders import describe_speed, load
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from flows.report import Report
+from flows.request import SyncRequest
+from parsers.registry import REASONS as PARSER_REASONS
+from sources.files import REASONS as SOURCE_REASONS
+from store import stages
+from store.database import Store
+from store.versions import active_version
+
+NOTICES = {
+    "no_acl": "{n} documents state no ACL anywhere, so nobody may read them. State one in front "
+    "matter, NAME.meta.yaml, _meta.yaml or with --acl.",
+    "root_missing": "The source's folder cannot be opened; no deletion was inferred.",
+    "unreadable_folder": "A folder below the root cannot be opened; no deletion was inferred.",
+    "erased": "{n} files were erased on request and are not taken in again.",
+    "changed_while_reading": "{n} files changed while they were read; the next run takes them.",
+    "attachments": "{n} attachments of mails became documents of their own.",
+}
+
+
+def introduce_model(store: Store, request: SyncRequest, out: Console) -> None:
+    """Before an index's first run: which model it is, how fast, how to change it."""
+    if active_version(store, request.index) is not None:
+        return
+    embedder = load(request.recipe.model)
+    card = embedder.card
+    out.print(
+        f"Index [bold]{request.index}[/] is new. Embedding model: [bold]{card.name}[/] "
+        f"({card.dimensions} dimensions, texts up to {card.max_tokens} tokens), about "
+        f"{describe_speed(embedder):.0f} chunks/s here. Another one: --model minilm (fast, "
+        "English), sentence-transformers:NAME or openai:NAME; see docs/models.md."
+    )
+
+
+def print_report(store: Store, request: SyncRequest, report: Report, out: Console) -> None:
+    """The final table, then what needs attention, each with its next step."""
+    table = Table(title=f"{request.tenant} / {request.source} → {request.index} {report.version}")
+    table.add_column("documents")
+    table.add_column("", justify="right")
+    table.add_column("chunks and tokens")
+    table.add_column("", justify="right")
+    table.add_column("seconds")
+    table.add_column("", justify="right")
+    middle = [
+        ("chunks written", report.chunks["written"]),
+        ("chunks reused", report.chunks["reused"]),
+        ("embedded", report.embedded),
+        ("tokens embedded", report.tokens),
+        ("rows written", report.rows_written),
+        ("peak MiB", report.peak_rss_mb),
+    ]
+    left = list(report.documents.items())
+    right = list(report.seconds.items())
+    for row in range(max(len(left), len(middle), len(right))):
+        cells: list[str] = []
+        for column, form in ((left, "{}"), (middle, "{:,}"), (right, "{:.2f}")):
+            name, value = column[row] if row < len(column) else ("", None)
+            cells += [str(name), "" if value is None else form.format(value)]
+        table.add_row(*cells)
+    out.print(table)
+    _print_quarantine(store, request, out)
+    _print_withheld(report, out)
+    for name, count in report.warnings.items():
+        notice = NOTICES.get(name, f"{name}: {{n}}")
+        out.print(Text("note  ", style="yellow") + Text(notice.format(n=count)))
+
+
+def _print_quarantine(store: Store, request: SyncRequest, out: Console) -> None:
+    rows = stages.quarantined(store, request.tenant, request.source)
+    if not rows:
+        return
+    table = Table(title="In quarantine", title_justify="left")
+    for name in ("document", "reason", "what to do", "tries"):
+        table.add_column(name, overflow="fold")
+    reasons = {**SOURCE_REASONS, **PARSER_REASONS}
+    for row in rows:
+        name = Text(row["uri"])
+        if row["stale"]:
+            name.append(" (an earlier revision shows)", style="yellow")
+        table.add_row(
+            name,
+            row["reason"],
+            Text(row["hint"] or reasons.get(row["reason"], "")),
+            str(row["attempts"]),
+        )
+    out.print(table)
+
+
+def _print_withheld(report: Report, out: Console) -> None:
+    withheld = report.withheld
+    if "deletions" in withheld:
+        why = (
+            "the listing was not complete"
+            if withheld["why"] == "partial_listing"
+            else "that is a large part of the source"
+        )
+        out.print(
+            f"[yellow]withheld[/]  {withheld['deletions']} documents are missing from the listing, "
+            f"but {why}, so they stay. If they are really gone: mucluc sync --confirm-deletions"
+        )
+    if "additions" in withheld:
+        out.print(
+            f"[yellow]withheld[/]  {withheld['additions']} documents wait: the recipe differs from "
+            f"that of version {report.version} in {', '.join(withheld['recipe'])}. Deletions, "
+            "access and validity are in force. Build another index with today's recipe: "
+            "mucluc sync --index NAME"
+        )
+    if "not_active" in withheld:
+        out.print(
+            f"[yellow]withheld[/]  version {report.version} is not searchable yet: gate "
+            f"{', '.join(withheld['not_active'])} did not pass. Run the sync again; details: "
+            "mucluc versions"
+        )
+    for code in report.failed:
+        out.print(f"[red]failed[/]  a batch failed ({code}); run the same command again")
+
+
+def print_plan(request: SyncRequest, plan: dict[str, Any], out: Console) -> None:
+    """What a dry run found."""
+    out.print(f"[bold]{request.tenant} / {request.source}[/]: nothing was changed")
+    for name, uris in plan["uris"].items():
+        for uri in uris:
+            out.print(Text(f"  {name:<12}") + Text(uri))
+    counts = ", ".join(f"{count} {name}" for name, count in plan["documents"].items())
+    out.print(counts)
+    if plan["withheld"]:
+        out.print(
+            f"[yellow]would be withheld[/]  {plan['withheld']['deletions']} deletions "
+            f"({plan['withheld']['why']}); see --confirm-deletions"
+        )

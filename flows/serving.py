@@ -1,0 +1,93 @@
+"""mucluc serve: the nightly job on its schedule, on a Prefect server."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import URLError
+
+from flows.cli_errors import console
+from flows.opening import open_from
+from flows.prefect_env import configure
+from flows.settings import Settings
+from store.errors import DatabaseUnusable
+
+STARTUP_SECONDS = 120
+
+
+def serve_nightly(settings_file: Path | None, port: int) -> None:
+    """Serve the nightly deployment until interrupted.
+
+    Raises SettingsError, DatabaseUnusable.
+    """
+    if settings_file is not None:
+        os.chdir(settings_file.parent)  # a scheduled run reads ./mucluc.toml, in this folder
+    settings = Settings.load(settings_file)
+    # Open for as long as we serve: the embedded server stays up between the nights.
+    with open_from(settings) as store:
+        configure(settings.home, store.url)
+        with _server(port) as api:
+            os.environ["PREFECT_API_URL"] = api
+            from prefect.schedules import Cron  # noqa: PLC0415  (reads the environment)
+
+            from flows.nightly import nightly  # noqa: PLC0415
+
+            console().print(
+                f"Serving [bold]nightly[/] at {settings.schedule.nightly} "
+                f"({settings.timezone}) on {api}. Run it now: prefect deployment run "
+                "nightly/nightly. Stop with Ctrl-C."
+            )
+            nightly.serve(
+                name="nightly",
+                schedule=Cron(settings.schedule.nightly, timezone=settings.timezone),
+                description="Every source of mucluc.toml, one after the other.",
+                print_starting_message=False,
+                limit=1,
+            )
+
+
+@contextmanager
+def _server(port: int) -> Iterator[str]:
+    """The named Prefect server, or one of our own that ends with us."""
+    if named := os.environ.get("PREFECT_API_URL"):
+        yield named
+        return
+    api = f"http://127.0.0.1:{port}/api"
+    process = subprocess.Popen(
+        [
+            sys.executable, "-m", "prefect", "server", "start",
+            "--host", "127.0.0.1", "--port", str(port),
+        ],
+        env=os.environ | {"PREFECT_SERVER_API_HOST": "127.0.0.1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        _wait_for(api, process)
+        yield api
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def _wait_for(api: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + STARTUP_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{api}/health", timeout=2):  # noqa: S310 - http, local
+                return
+        except (URLError, OSError):
+            time.sleep(0.3)
+    raise DatabaseUnusable(
+        "The Prefect server did not start. Is the port taken? Another: mucluc serve --port 4201; "
+        "or name a running server in PREFECT_API_URL."
+    )

@@ -1,0 +1,274 @@
+"""The stages of a sync over batches of revision ids: call the pure function, call the store.
+
+A document that cannot be taken is quarantined and leaves the batch (I12). Errors of the database
+and of the embedding model concern the run and go up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from uuid import UUID
+
+from enrich.contextualize import (
+    ContextInput,
+    contextual_text,
+    contextualize,
+    input_sha256,
+    memo_key,
+)
+
+from chunkers.structure import chunk
+from enrich.models import EmbeddingFailed, Truncated
+from flows.attachments import add_attachments, unpublished_attachments
+from flows.job import SyncJob
+from parsers.elements import Unreadable
+from sources.files import SourceProblem
+from sources.folder import read_file
+from store import stages
+from store.errors import FencedError, StoreError
+from store.versions import (
+    bootstrap,
+    bootstrap_gates,
+    build_indexes,
+    cool,
+    refresh_statistics,
+)
+
+EMBED_SLICE = 64  # chunks in one memo transaction: what a killed run embeds again at the most
+RUN_ERRORS = (StoreError, FencedError, EmbeddingFailed)
+
+
+def parse(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
+    """Parse a batch's files in worker processes; attachments come before their mails."""
+    done: list[UUID] = []
+    for revision_id in batch:
+        with job.tally.timing("parse"):
+            done += _each(job, [revision_id], _parse_file)
+        job.progress.advance("parse")
+    job.progress.expect("chunk", len(done))
+    return done
+
+
+def _parse_file(job: SyncJob, revision_id: UUID) -> list[UUID]:
+    revision = stages.read_revision(job.store, revision_id)
+    key = job.parser_key(revision.suffix)
+    if stages.has_parse(job.store, revision_id, key):
+        return [*unpublished_attachments(job, revision), revision_id]
+    try:
+        file = read_file(job.work[revision_id].listed)
+    except SourceProblem:
+        return []  # it changed or went while we worked: the next run lists it anew
+    if file.raw_sha256 != revision.raw_sha256:
+        return []
+    parsed = job.parse(file.body, revision.suffix)
+    attached = add_attachments(job, revision, file.metadata, parsed.attachments)
+    rows = stages.add_parse(job.store, job.run.id, revision_id, key, parsed)
+    job.tally.add("rows", rows)
+    return [*attached, revision_id]
+
+
+def chunk_batch(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
+    """Cut a batch's elements into chunks."""
+    with job.tally.timing("chunk"):
+        done = _each(job, batch, _chunk, stage="chunk")
+    return done
+
+
+def _chunk(job: SyncJob, revision_id: UUID) -> list[UUID]:
+    revision = stages.read_revision(job.store, revision_id)
+    key = job.parser_key(revision.suffix)
+    cut = stages.cut_id(key, job.chunking.chunking_id)
+    present = stages.count_chunks(job.store, revision_id, cut)
+    if present == 0:
+        elements = stages.read_elements(job.store, revision_id, key)
+        chunks = chunk(elements, recipe=job.chunking, tokenizer=job.embedder.tokenizer)
+        if not chunks:
+            raise Unreadable("no_text")
+        ids = stages.chunk_ids(revision.document_id, job.chunking.chunking_id, chunks)
+        new, rows = stages.add_chunks(job.store, job.run.id, revision, cut, ids, chunks)
+        present = len(chunks)
+        job.tally.add("chunks_written", new)
+        job.tally.add("chunks_reused", present - new)
+        job.tally.add("rows", rows)
+    job.progress.expect("contextualize", present)
+    return [revision_id]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """A revision's chunks and the contexts that stand for them now."""
+
+    revision: stages.StoredRevision
+    cut: str
+    chunks: tuple[UUID, ...]
+    inputs: tuple[ContextInput, ...]
+    hashes: tuple[bytes, ...]
+
+
+def _pairs(job: SyncJob, revision_id: UUID) -> _Pairs:
+    revision = stages.read_revision(job.store, revision_id)
+    key = job.parser_key(revision.suffix)
+    cut = stages.cut_id(key, job.chunking.chunking_id)
+    facts = stages.parse_facts(job.store, revision_id, key)
+    placed = stages.placements(job.store, revision_id, cut)
+    inputs = tuple(
+        ContextInput(
+            title=revision.title or facts.title,
+            heading_path=place.heading_path,
+            # A page of a rendering would re-embed all that follows an inserted one.
+            page=place.page_start if facts.page_native else None,
+        )
+        for place in placed
+    )
+    return _Pairs(
+        revision,
+        cut,
+        tuple(place.chunk_id for place in placed),
+        inputs,
+        tuple(input_sha256(item) for item in inputs),
+    )
+
+
+def contextualize_batch(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
+    """Write the contextual text of a batch's chunks."""
+    with job.tally.timing("contextualize"):
+        return _each(job, batch, _contextualize)
+
+
+def _contextualize(job: SyncJob, revision_id: UUID) -> list[UUID]:
+    pairs = _pairs(job, revision_id)
+    written = []
+    missing = stages.missing_contexts(job.store, job.recipe.context_id, pairs.chunks, pairs.hashes)
+    for position, text in missing:
+        contextual = contextualize(
+            pairs.inputs[position],
+            text,
+            recipe=job.chunking,
+            card=job.embedder.card,
+            tokenizer=job.embedder.tokenizer,
+        )
+        written.append(
+            stages.StoredContext(
+                chunk_id=pairs.chunks[position],
+                input_sha256=pairs.hashes[position],
+                prefix=contextual.prefix,
+                tokens=contextual.tokens,
+                fallback=contextual.fallback,
+                embedding_key=memo_key(job.store.keys.memo, contextual.text),
+            )
+        )
+    rows = stages.add_contexts(job.store, job.run.id, job.recipe.context_id, written)
+    job.tally.add("contexts", len(written))
+    job.tally.add("rows", rows)
+    job.progress.advance("contextualize", len(pairs.chunks))
+    return [revision_id]
+
+
+def embed(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
+    """Embed the contextual texts of a batch that no memo holds."""
+    with job.tally.timing("embed"):
+        done = _each(job, batch, _embed)
+    job.progress.expect("write", len(done))
+    return done
+
+
+def _embed(job: SyncJob, revision_id: UUID) -> list[UUID]:
+    pairs = _pairs(job, revision_id)
+    tenant, model = pairs.revision.tenant, job.recipe.fingerprint
+    missing = stages.missing_embeddings(
+        job.store, tenant, model, job.recipe.context_id, pairs.chunks, pairs.hashes
+    )
+    job.progress.expect("embed", len(missing))
+    # Texts of like length side by side: an encoder that pads wastes least.
+    queue = iter(sorted(missing, key=lambda item: (item.tokens, item.key)))
+    while part := list(islice(queue, EMBED_SLICE)):
+        vectors = job.embedder.embed_passages(
+            [contextual_text(item.prefix, item.text) for item in part]
+        )
+        rows = stages.add_embeddings(
+            job.store, job.run.id, tenant, model, [item.key for item in part], vectors
+        )
+        job.tally.add("embedded", len(part))
+        job.tally.add("tokens", sum(item.tokens for item in part))
+        job.tally.add("rows", rows)
+        job.progress.advance("embed", len(part))
+    return [revision_id]
+
+
+def write(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
+    """Publish a batch's revisions: each becomes visible whole, in a transaction of its own."""
+    with job.tally.timing("write"):
+        return _each(job, batch, _write, stage="write")
+
+
+def _write(job: SyncJob, revision_id: UUID) -> list[UUID]:
+    pairs = _pairs(job, revision_id)
+    work = job.work.get(revision_id)
+    result = stages.publish(
+        job.store,
+        job.run.id,
+        stages.Publication(
+            revision=pairs.revision,
+            version=job.version.id,
+            model=job.recipe.fingerprint,
+            context_id=job.recipe.context_id,
+            cut=pairs.cut,
+            token=work.listed.token if work else None,
+            chunks=pairs.chunks,
+            inputs=pairs.hashes,
+        ),
+    )
+    if result is None:
+        job.tally.add("erased")
+        return []
+    entries, rows = result
+    job.tally.add("entries", entries)
+    job.tally.add("rows", rows)
+    return [revision_id]
+
+
+def index(job: SyncJob) -> None:
+    """After the last write: statistics, indexes, ended revisions, and a first version's gates."""
+    version, request = job.version, job.request
+    with job.tally.timing("index"):
+        if job.tally["entries"]:
+            refresh_statistics(job.store, job.run.id, version.id, request.tenant)
+        if job.tally["entries"] or version.state == "building":
+            job.progress.expect("index", 2 * request.modulus)
+            job.progress.advance("index", build_indexes(job.store, version))
+        cool(job.store, job.run.id, version.id, job.today)
+        if version.state == "building" and not job.failures:
+            gates = bootstrap_gates(job.store, version, request.tenant, request.source)
+            if not bootstrap(job.store, job.run.id, version, gates):
+                failed = [name for name, gate in gates.items() if not gate["passed"]]
+                job.tally.add("not_active:" + "+".join(failed))
+
+
+def _each(
+    job: SyncJob,
+    batch: Sequence[UUID],
+    step: Callable[[SyncJob, UUID], list[UUID]],
+    *,
+    stage: str | None = None,
+) -> list[UUID]:
+    """Take each revision of a batch through a step; quarantine what cannot be taken."""
+    done: list[UUID] = []
+    for revision_id in batch:
+        try:
+            done += step(job, revision_id)
+        except RUN_ERRORS:
+            raise
+        except Unreadable as problem:
+            job.put_aside(revision_id, problem.code, problem.hint)
+        except Truncated:
+            job.tally.add("truncated")
+            job.put_aside(revision_id, "too_long", "")
+        except KeyError:
+            continue  # deleted or erased while we worked
+        except Exception as exc:  # a defect of ours: it must not stop the others (I12)
+            job.put_aside(revision_id, "internal_error", f"{type(exc).__name__} in {step.__name__}")
+        if stage is not None:
+            job.progress.advance(stage)
+    return done

@@ -1,0 +1,80 @@
+"""Runs a sync from beginning to end: opens the run, runs the flow, closes the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flows.job import open_job
+from flows.opening import open_from
+from flows.prefect_env import configure
+from flows.progress import StageProgress
+from flows.report import Report
+from flows.request import SyncRequest, request_for
+from flows.settings import Settings
+from store.database import Store
+from store.errors import LockHeldError
+from store.runs import last_root
+
+
+class SourceMoved(Exception):
+    """A source's name now means another folder: its documents would all count as gone."""
+
+
+class SyncFailed(Exception):
+    """A run failed before it could report. ``code`` says why, without values."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def run_sync(
+    store: Store, request: SyncRequest, *, shown: bool = False, root_moved: bool = False
+) -> Report:
+    """Sync one source through the Prefect flow.
+
+    Raises LockHeldError (another run holds the source), SourceMoved, SyncFailed. Prefect's
+    surroundings must be configured (``flows.prefect_env.configure``).
+    """
+    before = last_root(store, request.tenant, request.source)
+    if before is not None and before != str(request.root) and not root_moved:
+        raise SourceMoved(before)
+    with StageProgress(shown=shown) as progress:
+        job = open_job(store, request, progress)
+        try:
+            # Prefect takes a second to import; commands that only read do without it.
+            from flows.nightly import sync_source  # noqa: PLC0415
+
+            report: Report = sync_source(job.run.id)
+        except BaseException as exc:
+            job.run.close(store, "failed", None)
+            if isinstance(exc, Exception):
+                raise SyncFailed(getattr(exc, "code", None) or type(exc).__name__) from exc
+            raise
+        finally:
+            job.close()
+    job.run.close(store, "failed" if report.failed else "done", report.to_json())
+    return report
+
+
+def sync_all(settings: Settings | None = None) -> dict[str, Any]:
+    """Sync every source of the settings, one after the other; returns reports by run id.
+
+    Raises SyncFailed at the end when one failed or is held by another run.
+    """
+    settings = settings or Settings.load()
+    reports: dict[str, Any] = {}
+    failures: list[str] = []
+    with open_from(settings) as store:
+        configure(settings.home, store.url)
+        for tenant in settings.tenants:
+            for source in tenant.sources:
+                try:
+                    report = run_sync(store, request_for(settings, tenant.name, source))
+                    reports[str(report.run_id)] = report.to_json()
+                    failures += report.failed
+                except (LockHeldError, SourceMoved, SyncFailed) as exc:
+                    failures.append(getattr(exc, "code", None) or type(exc).__name__)
+    if failures:
+        raise SyncFailed("+".join(sorted(set(failures))))
+    return reports

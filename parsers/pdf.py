@@ -1,0 +1,165 @@
+"""Text PDF: pages read one by one with pdfium, tables found by lines and by white space."""
+
+from __future__ import annotations
+
+import io
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import pypdfium2
+
+from parsers import ocr
+from parsers.elements import Element, Parsed, Unreadable
+from parsers.pdf_blocks import Block, blocks_of
+from parsers.pdf_furniture import Margins, furniture, margins_of
+from parsers.pdf_lattice import Grid, find_ruled
+from parsers.pdf_layout import read_flows
+from parsers.pdf_page import Page, read_page, without_words
+from parsers.pdf_structure import structure
+from parsers.pdf_tables import RawTable, annotate, join_tables
+
+VERSION = 1
+REACH = 2  # pages before and after that show which lines are running heads
+SCAN_SHARE = 0.25  # of the page that pictures must cover for a page without text to be a scan
+SCAN_DRAWINGS = 150  # text drawn as outlines
+GARBLED = 0.5
+FEW_GLYPHS = 12
+_PASSWORD_CODES = {4, 5}
+
+
+def parser_id() -> str:
+    """Name the family, its version, and the library that reads the pages."""
+    return f"pdf-{VERSION}/pypdfium2-{version('pypdfium2')}/{ocr.engine_id()}"
+
+
+def parse(data: bytes, *, suffix: str) -> Parsed:
+    """Parse a PDF file.
+
+    Raises ``Unreadable``: ``empty_file``, ``damaged``, ``encrypted``, ``scanned`` (no text layer
+    and no tesseract), ``no_text``. Warnings: ``garbled_text`` (most characters have no known
+    meaning), ``scanned_pages`` (pages without text were skipped), ``damaged_pages``.
+    """
+    if not data:
+        raise Unreadable("empty_file", "the file has no bytes; ask its owner for it again")
+    document = _open(data)
+    try:
+        reading = _Reading()
+        for page, grids in _pages(document, reading):
+            reading.add(page, grids)
+    finally:
+        document.close()
+    elements, title = reading.finish()
+    if not elements:
+        raise reading.failure()
+    return Parsed(
+        elements=tuple(elements),
+        parser_id=parser_id(),
+        title=title,
+        page_native=True,
+        warnings=reading.warnings(),
+    )
+
+
+def _open(data: bytes) -> Any:
+    try:
+        document = pypdfium2.PdfDocument(io.BytesIO(data))
+        pages = len(document)
+    except pypdfium2.PdfiumError as error:
+        if getattr(error, "err_code", None) in _PASSWORD_CODES or "password" in str(error).lower():
+            raise Unreadable(
+                "encrypted", "the PDF asks for a password; save a copy without one"
+            ) from None
+        raise Unreadable("damaged", "pdfium cannot open the file; export the PDF again") from None
+    if not pages:
+        document.close()
+        raise Unreadable("damaged", "the PDF has no pages; export it again")
+    return document
+
+
+@dataclass(slots=True)
+class _Waiting:
+    page: Page
+    ruled: list[Grid]
+    margins: Margins
+
+
+def _pages(document: Any, reading: _Reading) -> Iterator[tuple[Page, list[Grid]]]:
+    """Yield pages without furniture; only a few pages are in memory at any time."""
+    window: deque[_Waiting] = deque(maxlen=2 * REACH + 1)
+    total = len(document)
+    ready = 0
+    for index in range(total + REACH):
+        if index < total:
+            page = _read(document, index, reading)
+            ruled = find_ruled(page)
+            window.append(_Waiting(page, ruled, margins_of(page, ruled)))
+        if index >= REACH or index >= total - 1:
+            while ready <= index - REACH and ready < total:
+                item = next(w for w in window if w.page.number == ready + 1)
+                near = [w.margins for w in window if abs(w.page.number - item.page.number) <= REACH]
+                others = [margins for margins in near if margins is not item.margins]
+                dropped = furniture(item.page, item.margins, others)
+                yield without_words(item.page, dropped), item.ruled
+                ready += 1
+
+
+def _read(document: Any, index: int, reading: _Reading) -> Page:
+    try:
+        page = read_page(document, index)
+    except pypdfium2.PdfiumError:
+        reading.damaged += 1
+        return Page(index + 1, 1.0, 1.0, (), (), (), 0.0, 0, 0, 0, 0)
+    is_scan = page.glyphs < FEW_GLYPHS and (
+        page.image_share > SCAN_SHARE or page.drawings > SCAN_DRAWINGS or not page.words
+    )
+    reading.glyphs += len(page.words) and page.glyphs
+    reading.unmapped += page.unmapped
+    if is_scan and (page.image_share > 0.01 or page.drawings > SCAN_DRAWINGS):
+        if ocr.is_installed():
+            return ocr.read_pdf_page(document, index)
+        reading.scanned += 1
+    return page
+
+
+class _Reading:
+    """What has been read of one file."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.tables: dict[int, RawTable] = {}
+        self.glyphs = self.unmapped = self.scanned = self.damaged = 0
+
+    def add(self, page: Page, ruled: list[Grid]) -> None:
+        for flow in read_flows(page, ruled):
+            for block in blocks_of(flow, page.number):
+                if block.grid is not None:
+                    box = page.to_displayed(block.grid.box)
+                    self.tables[id(block)] = RawTable.of(block.grid, page.number, box)
+                    block.grid = Grid(block.grid.xs, block.grid.ys, [])
+                block.box = page.to_displayed(block.box) if page.turn else block.box
+                self.blocks.append(block)
+
+    def finish(self) -> tuple[list[Element], str | None]:
+        blocks = annotate(self.blocks, self.tables)
+        blocks = join_tables(blocks, self.tables)
+        return structure(blocks, self.tables)
+
+    def failure(self) -> Unreadable:
+        if self.scanned:
+            return Unreadable("scanned", ocr.INSTALL_HINT)
+        if self.damaged:
+            return Unreadable("damaged", "no page can be read; export the PDF again")
+        return Unreadable("no_text", "the PDF has neither text nor pictures of text")
+
+    def warnings(self) -> tuple[str, ...]:
+        found = []
+        if self.unmapped > GARBLED * max(self.glyphs, 1):
+            found.append("garbled_text")
+        if self.scanned:
+            found.append("scanned_pages")
+        if self.damaged:
+            found.append("damaged_pages")
+        return tuple(found)

@@ -1,0 +1,254 @@
+"""Spreadsheets of every kind: from a sheet's visible cells to its tables and lines of text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from parsers.captions import attach_captions
+from parsers.cell_types import CellKind, cell_kind, is_note_line
+from parsers.elements import Element, Kind
+from parsers.grids import infer_headers, table_from_rows
+from parsers.spans import Merge
+from parsers.text import normalise
+
+_DEFAULT_NAME = re.compile(
+    r"(?:sheet|trang[ _]?tính|bảng[ _]?tính|feuil|feuille|tabelle|hoja|page|worksheet)[ _]?\d*",
+    re.IGNORECASE,
+)
+_LONGEST_TITLE = 120
+
+Position = tuple[int, int]
+Area = tuple[int, int, int, int]  # top, left, bottom, right; the last two are past the end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """A sheet's cells as a person sees them, by (row, column) from 0; hidden ones may be there.
+
+    ``merges`` and the hidden rows and columns are in positions of the whole sheet.
+    """
+
+    name: str
+    cells: Mapping[Position, str]
+    merges: Sequence[Merge] = ()
+    bold: frozenset[Position] = frozenset()
+    hidden_rows: frozenset[int] = frozenset()
+    hidden_cols: frozenset[int] = frozenset()
+
+
+def sheet_elements(sheets: Sequence[Sheet]) -> list[Element]:
+    """Return each sheet's heading, tables and lines, sheet by sheet, from top to bottom.
+
+    A sheet gets a heading when there are several with content or its name says something.
+    """
+    filled = [visible for sheet in sheets if (visible := _visible(sheet)).cells]
+    elements: list[Element] = []
+    for sheet in filled:
+        name = " ".join(normalise(sheet.name).split())
+        if name and (len(filled) > 1 or not _DEFAULT_NAME.fullmatch(name)):
+            elements.append(Element(kind=Kind.HEADING, text=name, level=1))
+        blocks = [e for area in _areas(sheet) for e in _read_area(sheet, area, name)]
+        elements.extend(attach_captions(_titled(blocks)))
+    return elements
+
+
+def _visible(sheet: Sheet) -> Sheet:
+    """Leave hidden rows and columns out and close the gaps; merges shrink with them."""
+    texts = {at: text for at, raw in sheet.cells.items() if (text := normalise(raw))}
+    last_row = max((r for r, _ in texts), default=-1)
+    last_col = max((c for _, c in texts), default=-1)
+    rows = [r for r in range(last_row + 1) if r not in sheet.hidden_rows]
+    cols = [c for c in range(last_col + 1) if c not in sheet.hidden_cols]
+    row_at = {old: new for new, old in enumerate(rows)}
+    col_at = {old: new for new, old in enumerate(cols)}
+    cells = {
+        (row_at[r], col_at[c]): text
+        for (r, c), text in texts.items()
+        if r in row_at and c in col_at
+    }
+    merges: list[Merge] = []
+    for top, left, height, width in sheet.merges:
+        within_rows = range(top, min(top + height, last_row + 1))
+        within_cols = range(left, min(left + width, last_col + 1))
+        kept_rows = [row_at[r] for r in within_rows if r in row_at]
+        kept_cols = [col_at[c] for c in within_cols if c in col_at]
+        shown = texts.get((top, left))
+        if kept_rows and kept_cols and shown:
+            cells[kept_rows[0], kept_cols[0]] = shown
+            merges.append((kept_rows[0], kept_cols[0], len(kept_rows), len(kept_cols)))
+    bold = frozenset((row_at[r], col_at[c]) for r, c in sheet.bold if r in row_at and c in col_at)
+    return Sheet(name=sheet.name, cells=cells, merges=merges, bold=bold)
+
+
+# --- cutting a sheet into blocks -----------------------------------------------------------------
+
+
+def _areas(sheet: Sheet) -> list[Area]:
+    """Cut a sheet at its empty rows and columns until no block has any."""
+    taken = set(sheet.cells)
+    for top, left, height, width in sheet.merges:
+        taken.update((r, c) for r in range(top, top + height) for c in range(left, left + width))
+    return list(_cut(sheet, taken))
+
+
+def _cut(sheet: Sheet, taken: set[Position]) -> Iterator[Area]:
+    if not taken:
+        return
+    for axis, joins in ((0, _continues_below), (1, _continues_right)):
+        parts = _groups(taken, axis)
+        if len(parts) > 1:
+            joined = [parts[0]]
+            for part in parts[1:]:
+                if joins(sheet, _box(joined[-1]), _box(part)):
+                    joined[-1] = joined[-1] | part
+                else:
+                    joined.append(part)
+            if len(joined) > 1:
+                for part in joined:
+                    yield from _cut(sheet, part)
+                return
+    corners = _corner_parts(taken)
+    if len(corners) > 1:
+        for part in corners:
+            yield from _cut(sheet, part)
+        return
+    yield _box(taken)
+
+
+def _groups(taken: set[Position], axis: int) -> list[set[Position]]:
+    """Split positions wherever a whole row (axis 0) or column (axis 1) between them is empty."""
+    by_line: dict[int, list[Position]] = {}
+    for at in taken:
+        by_line.setdefault(at[axis], []).append(at)
+    groups: list[set[Position]] = []
+    before: int | None = None
+    for line in sorted(by_line):
+        if before is None or line > before + 1:
+            groups.append(set())
+        groups[-1].update(by_line[line])
+        before = line
+    return groups
+
+
+def _corner_parts(taken: set[Position]) -> list[set[Position]]:
+    """Split blocks that touch at a corner alone: neither rows nor columns in common."""
+    parts: list[set[Position]] = []
+    rest = set(taken)
+    while rest:
+        stack = [rest.pop()]
+        part = set(stack)
+        while stack:
+            row, col = stack.pop()
+            for at in ((row + 1, col), (row - 1, col), (row, col + 1), (row, col - 1)):
+                if at in rest:
+                    rest.discard(at)
+                    part.add(at)
+                    stack.append(at)
+        parts.append(part)
+        if len(parts) > 64:
+            return [taken]  # a sparse table, not tables
+    parts.sort(key=min)
+    merged: list[set[Position]] = []
+    for part in parts:
+        near = [other for other in merged if not _apart(_box(other), _box(part))]
+        joined = part.union(*near)
+        merged = [other for other in merged if other not in near] + [joined]
+    sizes = [_box(part) for part in merged]
+    if any(bottom - top < 2 or right - left < 2 for top, left, bottom, right in sizes):
+        return [taken]
+    return sorted(merged, key=min)
+
+
+def _apart(one: Area, two: Area) -> bool:
+    rows = one[2] <= two[0] or two[2] <= one[0]
+    cols = one[3] <= two[1] or two[3] <= one[1]
+    return rows and cols
+
+
+def _box(taken: set[Position]) -> Area:
+    rows, cols = [r for r, _ in taken], [c for _, c in taken]
+    return min(rows), min(cols), max(rows) + 1, max(cols) + 1
+
+
+def _continues_below(sheet: Sheet, above: Area, below: Area) -> bool:
+    """Whether a block goes on under one empty row: same columns, same kinds, no header again."""
+    if (above[1], above[3]) != (below[1], below[3]) or below[0] - above[2] > 1:
+        return False
+    if above[2] - above[0] < 3 or above[3] - above[1] < 3:
+        return False
+    upper, lower = _texts(sheet, above), _texts(sheet, below)
+    last = [cell_kind(text) for text in upper[-1]]
+    first = [cell_kind(text) for text in lower[0]]
+    is_same = first == last and any(k not in (CellKind.TEXT, CellKind.EMPTY) for k in first)
+    return is_same and infer_headers(upper).header_rows > 0
+
+
+def _continues_right(sheet: Sheet, left: Area, right: Area) -> bool:
+    """Whether an empty column only sets figures apart from the labels of the same rows."""
+    if (left[0], left[2]) != (right[0], right[2]) or right[1] - left[3] > 1:
+        return False
+    labels = [row[0] for row in _texts(sheet, left)[1:] if row[0]]
+    figures = [row[0] for row in _texts(sheet, right)[1:] if row[0]]
+    return (
+        bool(labels)
+        and bool(figures)
+        and all(cell_kind(text) is CellKind.TEXT for text in labels)
+        and all(cell_kind(text) is CellKind.QUANTITY for text in figures)
+    )
+
+
+def _texts(sheet: Sheet, area: Area) -> list[list[str]]:
+    top, left, bottom, right = area
+    return [[sheet.cells.get((r, c), "") for c in range(left, right)] for r in range(top, bottom)]
+
+
+# --- reading a block -----------------------------------------------------------------------------
+
+
+def _read_area(sheet: Sheet, area: Area, name: str) -> list[Element]:
+    top, left, bottom, right = area
+    rows = _texts(sheet, area)
+    filled = [[text for text in row if text] for row in rows]
+    if all(len(row) <= 1 for row in filled) and not _is_column(filled):
+        lines = "\n".join(row[0] for row in filled if row)
+        return [Element(kind=Kind.TEXT, text=lines)] if lines else []
+    if len(rows) <= 3 and all(len(row) <= 2 for row in filled) and min(map(len, filled)) < 2:
+        return [Element(kind=Kind.TEXT, text="\n".join(" ".join(row) for row in filled if row))]
+    if len(rows) == 1 and len(filled[0]) == 2:
+        return [Element(kind=Kind.TEXT, text=" ".join(filled[0]))]
+    merges = [
+        (r - top, c - left, height, width)
+        for r, c, height, width in sheet.merges
+        if top <= r < bottom and left <= c < right
+    ]
+    bold = {
+        r - top
+        for r in range(top, bottom)
+        if all((r, c) in sheet.bold for c in range(left, right) if (r, c) in sheet.cells)
+    }
+    table = table_from_rows(rows, merges=merges, bold_rows=bold, sheet=name or None)
+    return [] if table is None else [Element(kind=Kind.TABLE, table=table)]
+
+
+def _is_column(filled: list[list[str]]) -> bool:
+    """Whether a single column is a name above figures, hence a table."""
+    texts = [row[0] for row in filled if row]
+    kinds = [cell_kind(text) for text in texts]
+    return len(kinds) > 2 and kinds[0] is CellKind.TEXT and CellKind.TEXT not in kinds[1:]
+
+
+def _titled(elements: list[Element]) -> list[Element]:
+    """Give a table the short line above it, set apart by an empty row, as its caption."""
+    kept: list[Element] = []
+    for element in elements:
+        table, last = element.table, kept[-1] if kept else None
+        if table is not None and last is not None and last.kind is Kind.TEXT:
+            is_title = "\n" not in last.text and len(last.text) <= _LONGEST_TITLE
+            if is_title and not last.text.endswith(".") and not is_note_line(last.text):
+                caption = "\n".join(part for part in (last.text, table.caption) if part)
+                kept[-1] = replace(element, table=replace(table, caption=caption))
+                continue
+        kept.append(element)
+    return kept

@@ -1,0 +1,222 @@
+"""PowerPoint slides (.pptx): one page each, in reading order, with tables, charts and notes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from pptx import Presentation
+from pptx.enum.shapes import MSO_SHAPE_TYPE, PP_PLACEHOLDER
+
+from parsers.elements import Element, Kind, Parsed, Table, Unreadable
+from parsers.grids import table_from_rows
+from parsers.number_formats import general
+from parsers.packages import Node, Package, child, children, local, parse_xml
+from parsers.text import normalise
+from parsers.versions import family_id
+
+VERSION = 1
+
+_EMU_PER_POINT = 12_700
+_ROW_STEP = 12.0  # points: shapes whose tops are nearer than this read from left to right
+_FURNITURE = frozenset(
+    {PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.HEADER}
+)
+_LISTS = frozenset({PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY})
+
+Box = tuple[float, float, float, float]
+
+
+def parser_id() -> str:
+    """Return the id of this family's parser."""
+    return family_id("slides", VERSION, "python-pptx")
+
+
+def parse(data: bytes, *, suffix: str) -> Parsed:
+    """Read a .pptx: per slide its title as a heading, its shapes from the top left, its notes.
+
+    The page of an element is its slide's number. A chart becomes a table of its data. Hidden
+    slides are left out, with a warning. Raises ``Unreadable``: encrypted, damaged, zip_bomb.
+    """
+    Package(data)  # refuses what is encrypted, damaged or a bomb, with its code
+    try:
+        slides = list(Presentation(io.BytesIO(data)).slides)
+    except (KeyError, ValueError, AttributeError, TypeError, OSError):
+        raise Unreadable("damaged", "not a whole presentation") from None
+    elements: list[Element] = []
+    title: str | None = None
+    hidden = False
+    for page, slide in enumerate(slides, start=1):
+        if slide.element.get("show") in ("0", "false"):
+            hidden = True
+            continue
+        found = list(_slide(slide, page))
+        if title is None:
+            title = next((e.text for e in found if e.kind is Kind.HEADING), None)
+        elements.extend(found)
+    return Parsed(
+        elements=tuple(elements),
+        parser_id=parser_id(),
+        title=title,
+        page_native=True,
+        warnings=("hidden_slides_left_out",) if hidden else (),
+    )
+
+
+def _slide(slide: Any, page: int) -> Iterator[Element]:
+    heading = slide.shapes.title
+    text = normalise(heading.text_frame.text) if heading is not None else ""
+    if text:
+        yield Element(
+            kind=Kind.HEADING,
+            text=" ".join(text.split()),
+            level=1,
+            page_start=page,
+            page_end=page,
+            bbox=_box(heading),
+        )
+    for shape in _in_reading_order(slide.shapes):
+        if heading is None or shape.shape_id != heading.shape_id:
+            yield from _shape(shape, page)
+    if slide.has_notes_slide:
+        frame = slide.notes_slide.notes_text_frame
+        text = normalise(frame.text) if frame is not None else ""
+        if text:
+            yield Element(kind=Kind.NOTE, text=text, page_start=page, page_end=page)
+
+
+def _in_reading_order(shapes: Any) -> list[Any]:
+    flat = list(_flatten(shapes))
+    boxes = {id(shape): _box(shape) or (0.0, 0.0, 0.0, 0.0) for shape in flat}
+    flat.sort(key=lambda shape: boxes[id(shape)][1])
+    rows: list[list[Any]] = []
+    for shape in flat:
+        top = boxes[id(shape)][1]
+        if rows and top - boxes[id(rows[-1][0])][1] < _ROW_STEP:
+            rows[-1].append(shape)
+        else:
+            rows.append([shape])
+    return [shape for row in rows for shape in sorted(row, key=lambda s: boxes[id(s)][0])]
+
+
+def _flatten(shapes: Any) -> Iterator[Any]:
+    for shape in shapes:
+        if shape.shape_type == MSO_SHAPE_TYPE.GROUP:
+            yield from _flatten(shape.shapes)
+        elif not (shape.is_placeholder and shape.placeholder_format.type in _FURNITURE):
+            yield shape
+
+
+def _box(shape: Any) -> Box | None:
+    edges = (shape.left, shape.top, shape.width, shape.height)
+    if any(edge is None for edge in edges):
+        return None
+    left, top, width, height = (edge / _EMU_PER_POINT for edge in edges)
+    return (round(left, 1), round(top, 1), round(left + width, 1), round(top + height, 1))
+
+
+def _shape(shape: Any, page: int) -> Iterator[Element]:
+    box = _box(shape)
+    if getattr(shape, "has_table", False) and shape.has_table:
+        yield from _as_element(_table(shape.table), page, box)
+    elif getattr(shape, "has_chart", False) and shape.has_chart:
+        for table in _chart_tables(shape.chart):
+            yield from _as_element(table, page, box)
+    elif shape.has_text_frame:
+        is_list = shape.is_placeholder and shape.placeholder_format.type in _LISTS
+        yield from _paragraphs(shape.text_frame, page, box, is_list)
+    else:
+        for text in _diagram(shape):
+            yield Element(kind=Kind.LIST_ITEM, text=text, level=1, page_start=page, page_end=page)
+
+
+def _as_element(table: Table | None, page: int, box: Box | None) -> Iterator[Element]:
+    if table is not None:
+        yield Element(kind=Kind.TABLE, table=table, page_start=page, page_end=page, bbox=box)
+
+
+def _paragraphs(frame: Any, page: int, box: Box | None, is_list: bool) -> Iterator[Element]:
+    texts = [(normalise(p.text), p.level + 1) for p in frame.paragraphs]
+    texts = [(text, level) for text, level in texts if text]
+    for text, level in texts:
+        as_item = is_list and len(texts) > 1
+        yield Element(
+            kind=Kind.LIST_ITEM if as_item else Kind.TEXT,
+            text=text,
+            level=level if as_item else None,
+            page_start=page,
+            page_end=page,
+            bbox=box,
+        )
+
+
+def _table(table: Any) -> Table | None:
+    rows, merges = [], []
+    for at, row in enumerate(table.rows):
+        texts = []
+        for col, cell in enumerate(row.cells):
+            texts.append("" if cell.is_spanned else cell.text_frame.text)
+            if cell.is_merge_origin:
+                merges.append((at, col, cell.span_height, cell.span_width))
+        rows.append(texts)
+    # The style's special first row is on by default, so it weighs no more than bold does.
+    return table_from_rows(rows, merges=merges, bold_rows=(0,) if table.first_row else ())
+
+
+def _chart_tables(chart: Any) -> Iterator[Table | None]:
+    root = chart._chartSpace
+    caption = _chart_title(root)
+    plots = [list(children(node, "ser")) for node in root.iter() if local(node).endswith("Chart")]
+    for series in filter(None, plots):
+        labels = next((found for each in series if (found := _cached(each, "cat", "xVal"))), {})
+        columns = [_cached(each, "val", "yVal") for each in series]
+        names = [" ".join(_cached(each, "tx").values()) for each in series]
+        places = sorted(set(labels).union(*columns))
+        if places:
+            header = ["", *names]
+            body = [[labels.get(at, ""), *(c.get(at, "") for c in columns)] for at in places]
+            yield table_from_rows([header, *body], header_rows=1, header_cols=1, caption=caption)
+
+
+def _chart_title(root: Node) -> str | None:
+    node = child(root, "chart", "title")
+    words = "" if node is None else "".join(n.text or "" for n in node.iter() if local(n) == "t")
+    return " ".join(normalise(words).split()) or None
+
+
+def _cached(series: Node, *names: str) -> dict[int, str]:
+    """Return the labels or values that a chart keeps of its workbook, by their place."""
+    holder = next(children(series, *names), None)
+    found: dict[int, str] = {}
+    for point in holder.iter() if holder is not None else ():
+        text = child(point, "v")
+        if local(point) == "pt" and text is not None:
+            at = int(point.get("idx") or 0)
+            # Of labels in several levels the outer ones come last, each at its first place.
+            found[at] = f"{_shown(text.text)} / {found[at]}" if at in found else _shown(text.text)
+        elif local(point) == "tx" and text is not None:
+            found[0] = text.text or ""
+    return found
+
+
+def _shown(text: str | None) -> str:
+    try:
+        return general(float(text or ""))
+    except ValueError:
+        return normalise(text or "")
+
+
+def _diagram(shape: Any) -> Iterator[str]:
+    """Yield the words of a SmartArt drawing, from its data part."""
+    for node in shape._element.iter():
+        if local(node) != "relIds":
+            continue
+        target = next((v for k, v in node.attrib.items() if str(k).endswith("}dm")), None)
+        if target is None or target not in shape.part.rels:
+            continue
+        root = parse_xml(shape.part.related_part(target).blob)
+        for point in (n for n in root.iter() if local(n) == "pt"):
+            text = normalise(" ".join(n.text or "" for n in point.iter() if local(n) == "t"))
+            if text:
+                yield text

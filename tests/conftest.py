@@ -1,0 +1,70 @@
+"""Real databases: one embedded server for the session, a fresh database for each test."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from store import embedded
+from store.database import Store, open_store
+from store.install import install
+
+SECRET = b"a secret of the tests, 32 bytes and more"
+_numbers = itertools.count(1)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hypothesis prints reproducible examples and has no deadline on a noisy machine."""
+    from hypothesis import settings
+
+    settings.register_profile("mucluc", deadline=None, print_blob=True)
+    settings.load_profile("mucluc")
+
+
+@pytest.fixture(scope="session")
+def cases() -> Path:
+    """The shared cases, or a skip where they are not there."""
+    folder = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
+    if not folder.is_dir():
+        pytest.skip("the shared cases are not on this machine (../shared/cases)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """URL of a server of our own, with a template database that has the schema."""
+    folder = tmp_path_factory.mktemp("postgres")
+    # As root the server runs as another user, who must reach its folder.
+    for parent in folder.parents:
+        if parent.name.startswith("pytest"):
+            parent.chmod(0o755)
+    url = embedded.start(folder / "data")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("alter system set fsync = off")
+        connection.execute("alter system set max_connections = 100")
+        connection.execute("select pg_reload_conf()")
+        connection.execute("create database fresh")
+    install(embedded.beside(url, "fresh"))
+    yield url
+
+
+@pytest.fixture
+def database(server: str) -> Iterator[str]:
+    """URL of a fresh database with the schema."""
+    name = f"test_{next(_numbers)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"create database {name} template fresh")  # type: ignore[arg-type]
+    yield embedded.beside(server, name)
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"drop database if exists {name} with (force)")  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def store(database: str) -> Iterator[Store]:
+    """An open store on a fresh database."""
+    with open_store(database, SECRET, max_connections=6) as opened:
+        yield opened
