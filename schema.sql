@@ -209,7 +209,7 @@ create table index_version (
     'retired',   -- ready -> retired: waits for gc
     'dropped')), -- retired -> dropped: its partition is gone
   modulus int not null default 1 check (modulus between 1 and 64),
-  hot_from date not null default '-infinity',  -- entry.hot is right for this day and later ones
+  hot_from date not null default '0001-01-01',  -- entry.hot is right from this day on
   probe bytea,                           -- embedding of a fixed text, hashed
   created_at timestamptz not null default now(),
   unique (index_name, name)

@@ -195,19 +195,32 @@ class Layout:
         yield from self._abbreviated_headers()
         for number, cols in enumerate(self._groups()):
             yield from self._rows(self.grid.body, cols, is_first=number == 0)
+        yield from self._unsaid_headers()
 
     def _abbreviated_headers(self) -> Iterator[Draft]:
-        cells = {
-            self.grid.at[row][col]: None
-            for row in self.grid.header_rows
-            for col in range(self.grid.table.n_cols)
-        }
+        cells = self._header_cells()
         dropped = set() if self.rules.with_names and self.grid.body else set(cells)
         for cell in cells:
-            text = "" if cell == NO_CELL else self.grid.texts[cell]
-            if text and (cell in self.short or cell in dropped):
+            if cell in self.short or cell in dropped:
                 make = partial(self._header_draft, cell)
-                yield from map(make, self._pieces(text, make))
+                yield from map(make, self._pieces(self.grid.texts[cell], make))
+
+    def _unsaid_headers(self) -> Iterator[Draft]:
+        """Yield the names of columns that no part needed, because they hold nothing."""
+        left = [cell for cell in self._header_cells() if cell not in self.said]
+        bits = [[Bit(self.grid.texts[cell], cell, self.grid.covered[cell])] for cell in left]
+        together = Draft((self.rules.style.line(bits),))
+        if left and self.fits(together):
+            yield together
+            return
+        for cell in left:
+            make = partial(self._header_draft, cell)
+            yield from map(make, self._pieces(self.grid.texts[cell], make))
+
+    def _header_cells(self) -> list[int]:
+        grid = self.grid
+        cells = dict.fromkeys(cell for row in grid.header_rows for cell in grid.at[row])
+        return [cell for cell in cells if cell != NO_CELL and grid.texts[cell]]
 
     def _header_draft(self, cell: int, part: str) -> Draft:
         bit = Bit(part, cell, self.grid.covered[cell], piece=True)

@@ -237,10 +237,13 @@ def _parts(
     parts = [part(draft) for draft in layout.drafts()]
     if any(item.tokens > budget for item in parts):
         raise TooTight
-    if titles and (not before or warnings):
-        parts = [*_text_parts(titles, budget, tokenizer), *parts]
-    if notes and not after:
-        parts += _text_parts(notes, budget, tokenizer)
+    titles = titles if not (before and parts) or warnings else ()
+    notes = notes if not (after and parts) else ()
+    parts = [
+        *_text_parts(titles, budget, tokenizer),
+        *parts,
+        *_text_parts(notes, budget, tokenizer),
+    ]
     if introduction.headings and parts:
         first = parts[0].draft
         headed = Draft((*_words(introduction.headings), *first.lines), first.warnings)
@@ -276,6 +279,8 @@ def _frame(
 def _text_parts(lines: Sequence[str], budget: int, tokenizer: Tokenizer) -> list[TablePart]:
     """Cut a caption or notes that are too long to be repeated: said once, in parts of their own."""
     text = "\n".join(lines)
+    if not text:
+        return []
     units = break_down(text, 0, len(text), limit=budget, tokenizer=tokenizer)
     return [
         TablePart(Draft(((Bit(text[start:end]),),)), tokens)

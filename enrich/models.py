@@ -65,6 +65,17 @@ class EmbeddingFailed(Exception):
         self.transient = transient
 
 
+class ModelUnavailable(EmbeddingFailed):
+    """A model cannot be loaded here. ``hint`` says why and names the next command."""
+
+    def __init__(self, code: str, hint: str) -> None:
+        super().__init__(code, transient=False)
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.hint}"
+
+
 class Truncated(Exception):
     """A passage is longer than the model's limit: the chunking recipe does not fit the model."""
 

@@ -44,7 +44,7 @@ def _plain(text: str) -> str:
 def told() -> Iterator[None]:
     """Turn the errors that commands can meet into words and an exit code."""
     # Imported here: --help answers without any of these.
-    from enrich.models import EmbeddingFailed  # noqa: PLC0415
+    from enrich.models import EmbeddingFailed, ModelUnavailable  # noqa: PLC0415
     from flows.settings_errors import SettingsError  # noqa: PLC0415
     from store.errors import DatabaseUnusable, LockHeldError, StoreError  # noqa: PLC0415
     from store.keys import KeyProblem  # noqa: PLC0415
@@ -70,6 +70,8 @@ def told() -> Iterator[None]:
             "https://www.postgresql.org/docs/current/errcodes-appendix.html"
         )
         raise stop(Exit.FAILED, str(exc) + ".", hint) from None
+    except ModelUnavailable as exc:
+        raise stop(Exit.WRONG_USE, f"the embedding model cannot be used: {exc}.") from None
     except EmbeddingFailed as exc:
         raise stop(
             Exit.FAILED,

@@ -23,13 +23,27 @@ from flows.progress import StageProgress
 from flows.report import Tally
 from flows.request import SyncRequest
 from parsers.elements import Parsed
-from parsers.registry import parser_id_for, parser_ids
+from parsers.registry import FAMILIES, parser_id_for
 from parsers.worker import ParseWorker
 from sources.files import Listing
 from store import stages
 from store.database import Store
 from store.runs import Run, open_run
 from store.versions import Recipe, Version, active_version, version_to_fill
+
+
+def parser_ids() -> dict[str, str]:
+    """Our own versions of the parsers that can run here, by family of formats.
+
+    Versions of libraries are in the parse stage's key, not here: a patch of one, or a helper
+    program that is installed later, must not ask for another index version.
+    """
+    ids = {family: parser_id_for(suffix) for suffix, family in FAMILIES.items()}
+    return {
+        family: found.split()[0]
+        for family, found in ids.items()
+        if found and "-needs_" not in found
+    }
 
 
 @dataclass

@@ -6,9 +6,11 @@ and of the embedding model concern the run and go up.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from uuid import UUID
 
 from enrich.contextualize import (
@@ -268,7 +270,18 @@ def _each(
         except KeyError:
             continue  # deleted or erased while we worked
         except Exception as exc:  # a defect of ours: it must not stop the others (I12)
-            job.put_aside(revision_id, "internal_error", f"{type(exc).__name__} in {step.__name__}")
+            job.put_aside(revision_id, "internal_error", place_of(exc))
         if stage is not None:
             job.progress.advance(stage)
     return done
+
+
+def place_of(error: BaseException) -> str:
+    """The type of an error and where in mucluc it arose; its text may quote the document (I10)."""
+    home = Path(__file__).resolve().parent.parent
+    places = [
+        f"{Path(frame.filename).relative_to(home)}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(home) and ".venv" not in frame.filename
+    ]
+    return f"{type(error).__name__} at {places[-1] if places else 'a library'}"

@@ -55,16 +55,16 @@ def _with_headings(blocks: list[Block]) -> list[Block]:
         ranks = [None if rank in (TITLE_RANK, BOLD_RANK) else rank for rank in ranks]
     found: list[Block] = []
     current = shift
-    for block, level in zip(blocks, levels_of(ranks), strict=True):
+    for block, rank, level in zip(blocks, ranks, levels_of(ranks), strict=True):
         if block.level is not None:
             current = max(1, block.level + shift)
             found.append(_heading(block, current))
+        elif rank in (None, BOLD_RANK) and found and _completes(found[-1].element, block):
+            last = found.pop()
+            text = f"{last.element.text} {' '.join(block.element.text.split())}"
+            found.append(replace(last, element=replace(last.element, text=text)))
         elif level is not None and not block.is_caption:
             found.append(_heading(block, level + current))
-        elif found and _completes(found[-1].element, block):
-            last = found.pop()
-            text = f"{last.element.text} {block.element.text}"
-            found.append(replace(last, element=replace(last.element, text=text)))
         else:
             found.append(block)
     return found

@@ -23,6 +23,7 @@ _DELIMITERS = ("\t", ";", "|", ",")
 _SAMPLE_ROWS = 300
 _STEADY = 0.85  # share of rows with the usual number of fields
 _STRAY_QUOTE_LINES = 40  # a cell of more lines has probably swallowed rows after a stray quote
+_CUT_QUOTE = re.compile(r'"[,;\t|]|[,;\t|]"')
 _STATED = re.compile(r'^"?sep=(.)"?\r?\n', re.IGNORECASE)
 
 Rows = list[list[str]]
@@ -97,6 +98,8 @@ def _delimiter(text: str, hint: str | None) -> str:
         width, count = widths.most_common(1)[0]
         alone = sum(1 for row in rows if len(row) == 1 and row[0].strip())
         steady = count / max(1, full - min(alone, full // 3))
+        # Quotes beside another delimiter were cut through: they belong to that one.
+        steady -= sum(1 for row in rows if any(map(_CUT_QUOTE.search, row))) / max(1, full)
         fits[delimiter] = (steady, width)
     steady_ones = [d for d in _DELIMITERS if d in fits and fits[d][0] >= _STEADY]
     if hint in steady_ones:

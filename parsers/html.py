@@ -161,7 +161,7 @@ class _Walk:
     def child(self, node: HtmlElement, depth: int) -> None:
         """Walk one element of the page."""
         if self.seen.is_hidden(node) or self.seen.is_boilerplate(node):
-            if node.tag not in {"button", "input", "svg", "del"}:
+            if node.tag in _BLOCKS:
                 self.break_line()
             return
         tag = node.tag

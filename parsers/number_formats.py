@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import date, datetime, time, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
@@ -79,7 +80,8 @@ def _show_number(value: float, number_format: str) -> str:
     shown = abs(value) if at == 1 else value
     if section.strip().casefold() in ("general", "@", "standard"):
         return general(shown)
-    return _fill(shown, _tokens(section)) if section else ""
+    with localcontext(Context(prec=400)):
+        return _fill(shown, _tokens(section)) if section else ""
 
 
 def _fill(value: float, tokens: tuple[tuple[str, str], ...]) -> str:
@@ -89,7 +91,7 @@ def _fill(value: float, tokens: tuple[tuple[str, str], ...]) -> str:
         literal = "".join(text for kind, text in tokens if kind == "literal")
         return literal if literal.strip() else (general(value) if not tokens else literal.strip())
     percents = sum(kind == "percent" for kind, _ in tokens)
-    scaled = value * 100**percents
+    scaled = float(Decimal(repr(value)).scaleb(2 * percents))
     exponent = any(kind == "exp" for kind, _ in tokens)
     if "/" in pattern:
         digits = _fraction(scaled, pattern)
@@ -118,11 +120,13 @@ def _decimal(value: float, pattern: str) -> str:
     scale = (
         len(whole) - len(whole.rstrip(",")) if not places else len(places) - len(places.rstrip(","))
     )
-    value /= 1000**scale
+    exact = Decimal(repr(value)).scaleb(-3 * scale)
     grouped = "," in whole.rstrip(",")
     places = places.rstrip(",")
     required = places.count("0")
-    text = f"{value:,.{len(places)}f}" if grouped else f"{value:.{len(places)}f}"
+    # Sheets round halves away from zero, by the decimal digits that they show.
+    rounded = exact.quantize(Decimal(1).scaleb(-len(places)), ROUND_HALF_UP)
+    text = f"{rounded:,f}" if grouped else f"{rounded:f}"
     if len(places) > required and "." in text:
         keep = len(text) - (len(places) - required)
         while len(text) > keep and text.endswith("0"):

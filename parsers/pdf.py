@@ -6,33 +6,29 @@ import io
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import pypdfium2
 
 from parsers import ocr
-from parsers.elements import Element, Parsed, Unreadable
-from parsers.pdf_blocks import Block, blocks_of
+from parsers.elements import Parsed, Unreadable
 from parsers.pdf_furniture import Margins, furniture, margins_of
 from parsers.pdf_lattice import Grid, find_ruled
-from parsers.pdf_layout import read_flows
 from parsers.pdf_page import Page, read_page, without_words
-from parsers.pdf_structure import structure
-from parsers.pdf_tables import RawTable, annotate, join_tables
+from parsers.pdf_reading import Reading
+from parsers.versions import family_id
 
 VERSION = 1
 REACH = 2  # pages before and after that show which lines are running heads
 SCAN_SHARE = 0.25  # of the page that pictures must cover for a page without text to be a scan
 SCAN_DRAWINGS = 150  # text drawn as outlines
-GARBLED = 0.5
 FEW_GLYPHS = 12
 _PASSWORD_CODES = {4, 5}
 
 
 def parser_id() -> str:
-    """Name the family, its version, and the library that reads the pages."""
-    return f"pdf-{VERSION}/pypdfium2-{version('pypdfium2')}/{ocr.engine_id()}"
+    """Name the family, its version, the library, and tesseract's languages for scanned pages."""
+    return f"{family_id('pdf', VERSION, 'pypdfium2')} tesseract={ocr.languages() or 'no'}"
 
 
 def parse(data: bytes, *, suffix: str) -> Parsed:
@@ -46,7 +42,7 @@ def parse(data: bytes, *, suffix: str) -> Parsed:
         raise Unreadable("empty_file", "the file has no bytes; ask its owner for it again")
     document = _open(data)
     try:
-        reading = _Reading()
+        reading = Reading()
         for page, grids in _pages(document, reading):
             reading.add(page, grids)
     finally:
@@ -86,7 +82,7 @@ class _Waiting:
     margins: Margins
 
 
-def _pages(document: Any, reading: _Reading) -> Iterator[tuple[Page, list[Grid]]]:
+def _pages(document: Any, reading: Reading) -> Iterator[tuple[Page, list[Grid]]]:
     """Yield pages without furniture; only a few pages are in memory at any time."""
     window: deque[_Waiting] = deque(maxlen=2 * REACH + 1)
     total = len(document)
@@ -106,7 +102,7 @@ def _pages(document: Any, reading: _Reading) -> Iterator[tuple[Page, list[Grid]]
                 ready += 1
 
 
-def _read(document: Any, index: int, reading: _Reading) -> Page:
+def _read(document: Any, index: int, reading: Reading) -> Page:
     try:
         page = read_page(document, index)
     except pypdfium2.PdfiumError:
@@ -122,44 +118,3 @@ def _read(document: Any, index: int, reading: _Reading) -> Page:
             return ocr.read_pdf_page(document, index)
         reading.scanned += 1
     return page
-
-
-class _Reading:
-    """What has been read of one file."""
-
-    def __init__(self) -> None:
-        self.blocks: list[Block] = []
-        self.tables: dict[int, RawTable] = {}
-        self.glyphs = self.unmapped = self.scanned = self.damaged = 0
-
-    def add(self, page: Page, ruled: list[Grid]) -> None:
-        for flow in read_flows(page, ruled):
-            for block in blocks_of(flow, page.number):
-                if block.grid is not None:
-                    box = page.to_displayed(block.grid.box)
-                    self.tables[id(block)] = RawTable.of(block.grid, page.number, box)
-                    block.grid = Grid(block.grid.xs, block.grid.ys, [])
-                block.box = page.to_displayed(block.box) if page.turn else block.box
-                self.blocks.append(block)
-
-    def finish(self) -> tuple[list[Element], str | None]:
-        blocks = annotate(self.blocks, self.tables)
-        blocks = join_tables(blocks, self.tables)
-        return structure(blocks, self.tables)
-
-    def failure(self) -> Unreadable:
-        if self.scanned:
-            return Unreadable("scanned", ocr.INSTALL_HINT)
-        if self.damaged:
-            return Unreadable("damaged", "no page can be read; export the PDF again")
-        return Unreadable("no_text", "the PDF has neither text nor pictures of text")
-
-    def warnings(self) -> tuple[str, ...]:
-        found = []
-        if self.unmapped > GARBLED * max(self.glyphs, 1):
-            found.append("garbled_text")
-        if self.scanned:
-            found.append("scanned_pages")
-        if self.damaged:
-            found.append("damaged_pages")
-        return tuple(found)

@@ -19,6 +19,7 @@ from parsers.versions import family_id
 VERSION = 1
 
 _MAX_HEADING = 120
+_MAX_CLAUSE = 350  # articles of law have titles of up to three lines
 _MAX_CAPITALS = 100
 _TAB = 4
 
@@ -90,10 +91,20 @@ def _blocks(text: str, *, with_headings: bool) -> Iterator[list[str]]:
 
 
 def _is_clause(line: str) -> bool:
-    return len(line) <= _MAX_HEADING and any(
-        (match := pattern.match(line)) and _AFTER_CLAUSE.match(line, match.end())
-        for _, pattern in _CLAUSES
-    )
+    return _clause_rank(line) is not None
+
+
+def _clause_rank(line: str) -> int | None:
+    """The rank of a line that opens a numbered clause and is its title, not its whole text."""
+    for rank, pattern in _CLAUSES:
+        if (match := pattern.match(line)) and _AFTER_CLAUSE.match(line, match.end()):
+            title = line[match.end() + 1 :]
+            is_sentence = line.endswith(".") and line.count(" ") > 12
+            is_long = len(line) > _MAX_CLAUSE or (
+                len(line) > _MAX_HEADING and re.search(r"[.!?] \w", title.lstrip(" .:")) is not None
+            )
+            return None if is_sentence or is_long or line.endswith((";", ",")) else rank
+    return None
 
 
 # --- headings ------------------------------------------------------------------------------------
@@ -123,11 +134,10 @@ def _split_headings(
 
 def _rank(line: str, after: Sequence[str], following: Sequence[str]) -> int | None:
     """The rank of a line that opens a block (0 the highest), or None where it is no heading."""
+    if (clause := _clause_rank(line)) is not None:
+        return clause
     if not line or len(line) > _MAX_HEADING or line.endswith((";", ",")):
         return None
-    for rank, pattern in _CLAUSES:
-        if (match := pattern.match(line)) and _AFTER_CLAUSE.match(line, match.end()):
-            return None if line.endswith(".") and line.count(" ") > 12 else rank
     if line.endswith((".", ":", "!", "?")) and not re.fullmatch(r"[\d.]+\s.{1,40}\.", line):
         return None
     if match := _NUMBERED.match(line):
@@ -198,7 +208,7 @@ def _body(lines: Sequence[str]) -> Iterator[Element]:
     """Paragraph text and list items; a line without a mark goes on with what is above it."""
     text: list[str] = []
     level: int | None = None
-    indents: list[int] = []
+    opened: list[tuple[int, str]] = []  # indent and style of the lists around this line
     for line in lines:
         match = _BULLET.match(line) or _LETTERED.match(line)
         if match is None:
@@ -207,8 +217,13 @@ def _body(lines: Sequence[str]) -> Iterator[Element]:
         if text:
             yield _element(text, level)
         indent = len(match.group(1).expandtabs(_TAB))
-        indents = [known for known in indents if known < indent] + [indent]
-        level = len(indents)
+        style = re.sub(r"\d+", "1", re.sub(r"[^\W\d]", "a", match.group(2)))
+        # "a)" below "1." is one deeper without an indent; another "1." closes both.
+        opened = [known for known in opened if known[0] <= indent]
+        if (indent, style) in opened:
+            opened = opened[: opened.index((indent, style))]
+        opened.append((indent, style))
+        level = len(opened)
         # A number or letter is part of what people cite ("điểm a"); a bullet is decoration.
         text = [line[match.end() :] if _BULLET.match(line) else line]
     if any(normalise(line) for line in text):

@@ -23,7 +23,7 @@ _SPECIAL = re.compile(
 )
 # Characters of _SPECIAL that str.isprintable lets pass.
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0]")
-_SPACES = re.compile("[ \t]+")
+_SPACES = re.compile("[ \t]{2,}|\t")
 _AROUND_BREAK = re.compile(" ?\n ?")
 _BREAK_RUN = re.compile("\n{3,}")
 _TRAILING = re.compile("[ \t]+(?=\n|$)")
@@ -39,8 +39,9 @@ def normalise(text: str) -> str:
     if _is_clean(text):
         return text
     text = _SPACES.sub(" ", _visible(text))
-    text = _AROUND_BREAK.sub("\n", text)
-    return _BREAK_RUN.sub("\n\n", text).strip(" \n")
+    if "\n" in text:
+        text = _BREAK_RUN.sub("\n\n", _AROUND_BREAK.sub("\n", text))
+    return text.strip(" \n")
 
 
 def normalise_code(text: str) -> str:

@@ -159,9 +159,7 @@ class ParseWorker:
     def _stop(self) -> None:
         child, self._child = self._child, None
         if child is not None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(child.pid, signal.SIGKILL)
-            child.kill()
+            _kill(child.pid)
             child.wait()
             for pipe in (child.stdin, child.stdout):
                 if pipe is not None:
@@ -186,6 +184,18 @@ def _environment(directory: Path) -> dict[str, str]:
     here = str(Path(__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, (here, kept.get("PYTHONPATH", ""))))
     return {**kept, **_SET_VARIABLES, "PYTHONPATH": path, "TMPDIR": str(directory)}
+
+
+def _kill(pid: int) -> None:
+    """End a process and all that it started, also what left its group."""
+    import psutil  # noqa: PLC0415
+
+    with contextlib.suppress(psutil.Error):
+        for member in psutil.Process(pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                member.kill()
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 def _memory_mb(pid: int) -> float:
@@ -299,7 +309,7 @@ class _Requests:
             part = os.read(self._pipe, _CHUNK_BYTES) if ready else None
             if part == b"" or os.getppid() != self._parent:
                 shutil.rmtree(os.environ.get("TMPDIR", ""), ignore_errors=True)
-                os.killpg(0, signal.SIGKILL)
+                _kill(os.getpid())
             if part:
                 with self._ready:
                     self._received += part

@@ -56,6 +56,11 @@ def start(folder: Path) -> str:
     return beside(admin, DATABASE)
 
 
+def stop(folder: Path) -> None:
+    """Let go of the server of ``folder``; it stops if no other process uses it."""
+    _join(folder).cleanup()
+
+
 def beside(url: str, database: str) -> str:
     """The URL of another database of the same server."""
     info = psycopg.conninfo.conninfo_to_dict(url)

@@ -113,7 +113,7 @@ def chunk_ids(document: UUID, chunking_id: str, chunks: Sequence[Chunk]) -> list
         occurrence = seen.get(base, 0)
         seen[base] = occurrence + 1
         digest = hashlib.sha256(base + occurrence.to_bytes(4, "big")).digest()
-        ids.append(UUID(bytes=digest[:16], version=8))
+        ids.append(UUID(bytes=digest[:16]))
     return ids
 
 

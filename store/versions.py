@@ -68,7 +68,7 @@ class Version:
     model: str  # fingerprint
     dimensions: int
     state: str
-    hot_from: date | None
+    hot_from: date
 
     @classmethod
     def from_row(cls, row: DictRow) -> Version:
@@ -81,7 +81,7 @@ class Version:
             model=row["model"],
             dimensions=row["dimensions"],
             state=row["state"],
-            hot_from=None,
+            hot_from=row["hot_from"],
         )
 
 

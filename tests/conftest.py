@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,21 +37,20 @@ def cases() -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server() -> Iterator[str]:
     """URL of a server of our own, with a template database that has the schema."""
-    folder = tmp_path_factory.mktemp("postgres")
-    # As root the server runs as another user, who must reach its folder.
-    for parent in folder.parents:
-        if parent.name.startswith("pytest"):
-            parent.chmod(0o755)
-    url = embedded.start(folder / "data")
+    # Not below pytest's own folder: as root the server runs as another user, and every pytest
+    # that starts makes that folder private to root again.
+    folder = Path(tempfile.mkdtemp(prefix="mucluc-tests-"))
+    url = embedded.start(folder / "postgres")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("alter system set fsync = off")
-        connection.execute("alter system set max_connections = 100")
         connection.execute("select pg_reload_conf()")
         connection.execute("create database fresh")
     install(embedded.beside(url, "fresh"))
     yield url
+    embedded.stop(folder / "postgres")
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

@@ -1,0 +1,75 @@
+# Two ways in:  make demo  (the core alone, a few minutes)   make test  (everything)
+# Needs python3 >= 3.11 with venv and pip, nothing else. Works as root and as anybody.
+
+PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(if $(shell $(p) -c 'import sys; print("y" if sys.version_info >= (3, 11) else "")' 2>/dev/null),$(p),)))
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --quiet
+# The CPU build, by its local version: a bare torch on Linux brings gigabytes of CUDA.
+# With a GPU: make setup TORCH=torch==2.13.0 (or what suits yours).
+TORCH ?= $(if $(filter Linux,$(shell uname -s)),torch==2.13.0+cpu,torch==2.13.0)
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+# Extra arguments for pytest: make test ARGS="-k sources"
+ARGS ?=
+SLOW_SECONDS ?= 1200
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow lint bench quality clean
+
+help: ## Say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/all.stamp ## Install everything into .venv: all formats, all models, the tools
+
+demo: $(VENV)/core.stamp ## Index two small companies and ask three questions (core packages only)
+	@echo "==> demo: index examples/documents, then ask (the database is in .mucluc-demo)"
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/all.stamp ## Run the quick tests
+	@echo "==> test: the quick tests, on an embedded Postgres of their own (slow ones: make test-slow)"
+	@$(BIN)/python -m pytest $(ARGS)
+
+test-slow: $(VENV)/all.stamp ## Run the long proofs: kills, races, large sets
+	@echo "==> test-slow: the long proofs (limit: $(SLOW_SECONDS) s)"
+	@timeout --kill-after=30 $(SLOW_SECONDS) $(BIN)/python -m pytest -m slow $(ARGS); \
+	code=$$?; if [ $$code = 5 ]; then echo "No slow tests."; exit 0; fi; exit $$code
+
+lint: $(VENV)/all.stamp ## Check style, format and types
+	@echo "==> lint: ruff, then mypy --strict"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(VENV)/all.stamp ## Measure the pipeline against bare calls, on this machine
+	@for file in bench/bench_*.py; do \
+		[ -f "$$file" ] || { echo "No benchmark in bench/."; exit 1; }; \
+		echo "==> bench: $$file"; $(BIN)/python "$$file" || exit 1; \
+	done
+
+quality: $(VENV)/all.stamp ## Measure chunks and retrieval on the golden sets
+	@echo "==> quality: golden questions and table rules"
+	@$(BIN)/python -m evals.quality
+
+clean: ## Remove the environments, the demo's database and all caches
+	@echo "==> clean: .venv, .mucluc-demo, caches (not .mucluc, which holds your index)"
+	@rm -rf .venv .venv-* .mucluc-demo .ci-tmp dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What is installed, by stamps: a second call installs nothing, a changed pin installs again.
+$(BIN)/python:
+	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed. Name one: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) has no venv. On Debian: apt install python3-venv"; exit 1; }
+	@echo "==> environment: $(VENV), $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/core.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "==> install: the core packages (about 300 MB; a minute or two with a fast network)"
+	@$(PIP) -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/all.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "==> install: $(TORCH)"
+	@$(PIP) --no-deps '$(TORCH)' 2>/dev/null || $(PIP) --no-deps --index-url $(TORCH_INDEX) '$(TORCH)'
+	@echo "==> install: all formats, all models and the tools (about 2.5 GB; some minutes)"
+	@$(PIP) -c constraints.txt -e '.[formats,models,dev]'
+	@touch $(VENV)/core.stamp $@

@@ -1,0 +1,172 @@
+"""Runs a sync in this process, stage by stage, without Prefect: for tests of everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from enrich.embedders import load
+from flows import changes, stages
+from flows.finishing import make_report
+from flows.job import SyncJob, open_job
+from flows.progress import StageProgress
+from flows.report import Report
+from flows.request import SyncRequest, request_for
+from flows.settings import Settings
+from flows.settings_tables import Source
+from search.request import Candidate, RetrievalPolicy, SearchRequest
+from search.retrieval import retrieve
+from store.database import Store
+
+NOW = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
+
+STAGE_TABLES = (
+    "document",
+    "revision",
+    "parse",
+    "chunk",
+    "revision_chunk",
+    "context",
+    "embedding_memo",
+    "published",
+    "quarantine",
+    "acl_set",
+)
+
+
+def request(root: Path, **asked: Any) -> SyncRequest:
+    """A request for a folder, with a deterministic embedder and a pinned clock."""
+    values: dict[str, Any] = {"tenant": "acme", "source": "docs", "acl": ("role:staff",)}
+    values |= asked
+    settings = Settings()
+    source = Source(name=values.pop("source"), path=root, acl=values.pop("acl"))
+    tenant = values.pop("tenant")
+    values.setdefault("model", "hashing:64")
+    values.setdefault("now", NOW)
+    limits = values.pop("limits", None)
+    found = request_for(settings, tenant, source, **values)
+    if limits:
+        found = found.model_copy(update={"limits": found.limits.model_copy(update=limits)})
+    return found
+
+
+def run_stages(job: SyncJob, before: Callable[[str], None] = lambda stage: None) -> Report:
+    """The stages in the flow's order. ``before`` is called with each stage's name."""
+    for name, step in (("list", changes.list_source), ("diff", changes.diff)):
+        before(name)
+        step(job)
+    before("revoke")
+    batches = changes.revoke(job)
+    for batch in batches:
+        for name, stage in (
+            ("parse", stages.parse),
+            ("chunk", stages.chunk_batch),
+            ("contextualize", stages.contextualize_batch),
+            ("embed", stages.embed),
+            ("write", stages.write),
+        ):
+            before(name)
+            batch = stage(job, batch)
+    before("index")
+    stages.index(job)
+    return make_report(job)
+
+
+def sync(store: Store, root: Path, **asked: Any) -> Report:
+    """Sync a folder and return the report."""
+    job = open_job(store, request(root, **asked), StageProgress(shown=False))
+    try:
+        report = run_stages(job)
+        job.run.close(store, "done", report.to_json())
+        return report
+    finally:
+        job.close()
+
+
+def search(
+    store: Store,
+    query: str,
+    *,
+    tenant: str = "acme",
+    principals: tuple[str, ...] = ("role:staff",),
+    as_of: date = NOW.date(),
+    k: int = 10,
+    index: str = "main",
+) -> list[Candidate]:
+    """Search as the command line does."""
+    found, _ = retrieve(
+        store,
+        SearchRequest(
+            query=query, tenant=tenant, principals=principals, as_of=as_of, index=index
+        ),
+        RetrievalPolicy(k=k),
+        load,
+    )
+    return found
+
+
+@dataclass(frozen=True)
+class Writes:
+    """Rows written by table, from the database's own statistics."""
+
+    tables: dict[str, int]
+
+    def __sub__(self, other: Writes) -> dict[str, int]:
+        return {
+            name: count - other.tables.get(name, 0)
+            for name, count in self.tables.items()
+            if count != other.tables.get(name, 0)
+        }
+
+
+def writes(store: Store) -> Writes:
+    """Inserted, updated and deleted rows of every table so far, flushed first."""
+    with store.pool.connection() as connection:
+        connection.execute("select pg_stat_force_next_flush()")
+    store.pool.check()
+    with store.pool.connection() as connection:
+        connection.execute("select pg_stat_force_next_flush()")
+        connection.commit()
+        rows = connection.execute(
+            "select relname, n_tup_ins + n_tup_upd + n_tup_del as n from pg_stat_user_tables"
+            " where schemaname = 'mucluc'"
+        ).fetchall()
+    return Writes({row["relname"]: row["n"] for row in rows})
+
+
+def rows(store: Store, statement: str, *values: Any) -> list[dict[str, Any]]:
+    """Rows of a statement, as the owner of the tables."""
+    with store.pool.connection() as connection:
+        return connection.execute(statement, values).fetchall()  # type: ignore[arg-type]
+
+
+def content(store: Store) -> dict[str, list[Any]]:
+    """Everything a run leaves, without clocks and run numbers, for comparing two databases."""
+    columns = {
+        "document": "id, tenant, source, uri, parent_id, collection, acl_stated, deleted_at is null,"
+        " listing_token is null, stale",
+        "revision": "id, document_id, sequence, content_sha256, raw_sha256, metadata_sha256, title,"
+        " language, stated_from, stated_to, seen_on, metadata",
+        "parse": "revision_id, parser_id, md5(elements::text), title, warnings",
+        "chunk": "id, document_id, heading_path, text, kinds, tokens, added, cells",
+        "revision_chunk": "revision_id, cut_id, ordinal, chunk_id, table_id, char_start, char_end,"
+        " page_start, page_end",
+        "context": "chunk_id, context_id, input_sha256, prefix, tokens, embedding_key",
+        "embedding_memo": "tenant, model, key, embedding::text",
+        "published": "version_id, revision_id, document_id, cut_id, n_chunks, valid",
+        "entry": "chunk_id, version_id, tenant, document_id, embedding::text, tsv::text, len, hot",
+        "quarantine": "document_id, reason, cause",
+        "lexeme_stat": "version_id, tenant, lexeme, df",
+        "version_stat": "version_id, tenant, part, n, total_len",
+        "alias": "index_name, name, version_id",
+    }
+    return {
+        table: sorted(
+            str(list(row.values()))
+            for row in rows(store, f"select {listed} from mucluc.{table}")
+        )
+        for table, listed in columns.items()
+    }

@@ -1,0 +1,114 @@
+"""Random grids with spans, written as Word and Excel files, come back as they were."""
+
+from __future__ import annotations
+
+import io
+
+import docx
+import openpyxl
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from parsers import excel, word
+from parsers.elements import Table
+from parsers.text import normalise
+
+WORDS = st.text(alphabet="abcđêư<>&|\"' 019", min_size=1, max_size=8).filter(
+    lambda text: normalise(text) == text and any(char.isalnum() for char in text)
+)
+
+
+@st.composite
+def grids(draw: st.DrawFn) -> tuple[list[list[str]], list[tuple[int, int, int, int]]]:
+    """Rows without blanks and spans narrower than the table, which touch nobody's title rule."""
+    n_rows, n_cols = draw(st.integers(2, 6)), draw(st.integers(4, 7))
+    rows = [[draw(WORDS) for _ in range(n_cols)] for _ in range(n_rows)]
+    merges: list[tuple[int, int, int, int]] = []
+    taken: set[tuple[int, int]] = set()
+    for _ in range(draw(st.integers(0, 2))):
+        height, width = draw(st.integers(1, 2)), draw(st.integers(1, 2))
+        top, left = draw(st.integers(0, n_rows - height)), draw(st.integers(0, n_cols - width))
+        area = {(r, c) for r in range(top, top + height) for c in range(left, left + width)}
+        if len(area) > 1 and not area & taken:
+            taken |= area
+            merges.append((top, left, height, width))
+    for top, left, height, width in merges:
+        for r in range(top, top + height):
+            for c in range(left, left + width):
+                if (r, c) != (top, left):
+                    rows[r][c] = ""
+    return rows, merges
+
+
+def expanded(
+    rows: list[list[str]], merges: list[tuple[int, int, int, int]]
+) -> dict[tuple[int, int], str]:
+    full = {(r, c): text for r, row in enumerate(rows) for c, text in enumerate(row)}
+    for top, left, height, width in merges:
+        for r in range(top, top + height):
+            for c in range(left, left + width):
+                full[r, c] = rows[top][left]
+    return full
+
+
+def read_back(table: Table) -> dict[tuple[int, int], str]:
+    return {
+        (r, c): cell.text
+        for cell in table.cells
+        for r in range(cell.row, cell.row + cell.row_span)
+        for c in range(cell.col, cell.col + cell.col_span)
+    }
+
+
+def as_docx(rows: list[list[str]], merges: list[tuple[int, int, int, int]]) -> bytes:
+    document = docx.Document()
+    table = document.add_table(rows=len(rows), cols=len(rows[0]))
+    for r, row in enumerate(rows):
+        for c, text in enumerate(row):
+            if text:
+                table.cell(r, c).text = text
+    for top, left, height, width in merges:
+        table.cell(top, left).merge(table.cell(top + height - 1, left + width - 1))
+    return saved(document)
+
+
+def as_xlsx(rows: list[list[str]], merges: list[tuple[int, int, int, int]]) -> bytes:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in rows:
+        sheet.append([text or None for text in row])
+    for top, left, height, width in merges:
+        sheet.merge_cells(
+            start_row=top + 1, start_column=left + 1, end_row=top + height, end_column=left + width
+        )
+    return saved(book)
+
+
+def saved(document: object) -> bytes:
+    out = io.BytesIO()
+    document.save(out)  # type: ignore[attr-defined]
+    return out.getvalue()
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(grids())
+def test_a_word_table_comes_back_cell_by_cell(
+    grid: tuple[list[list[str]], list[tuple[int, int, int, int]]],
+) -> None:
+    rows, merges = grid
+    parsed = word.parse(as_docx(rows, merges), suffix=".docx")
+    (table,) = [e.table for e in parsed.elements if e.table is not None]
+    assert read_back(table) == expanded(rows, merges)
+    assert (table.n_rows, table.n_cols) == (len(rows), len(rows[0]))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(grids())
+def test_a_sheet_comes_back_cell_by_cell(
+    grid: tuple[list[list[str]], list[tuple[int, int, int, int]]],
+) -> None:
+    rows, merges = grid
+    parsed = excel.parse(as_xlsx(rows, merges), suffix=".xlsx")
+    (table,) = [e.table for e in parsed.elements if e.table is not None]
+    assert read_back(table) == expanded(rows, merges)
+    assert (table.n_rows, table.n_cols) == (len(rows), len(rows[0]))
