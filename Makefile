@@ -4,7 +4,7 @@
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(if $(shell $(p) -c 'import sys; print("y" if sys.version_info >= (3, 11) else "")' 2>/dev/null),$(p),)))
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --quiet
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --quiet --no-compile
 # The CPU build, by its local version: a bare torch on Linux brings gigabytes of CUDA.
 # With a GPU: make setup TORCH=torch==2.13.0 (or what suits yours).
 TORCH ?= $(if $(filter Linux,$(shell uname -s)),torch==2.13.0+cpu,torch==2.13.0)

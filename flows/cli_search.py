@@ -13,7 +13,6 @@ import typer
 from flows.cli_errors import Exit, stop, told
 
 if TYPE_CHECKING:
-
     from search.request import Candidate
 
 
@@ -59,7 +58,6 @@ def search(
     """
     with told():
         from enrich.embedders import load  # noqa: PLC0415
-
         from flows.opening import open_from  # noqa: PLC0415
         from flows.settings import Settings  # noqa: PLC0415
         from search.request import (  # noqa: PLC0415

@@ -12,12 +12,11 @@ from functools import cached_property
 from threading import Lock
 from uuid import UUID
 
+from chunkers.chunk import ChunkingRecipe
 from enrich.contextualize import context_id
 from enrich.embedders import load, probe
-from enrich.tokenizers import recipe_for
-
-from chunkers.chunk import ChunkingRecipe
 from enrich.models import Embedder
+from enrich.tokenizers import recipe_for
 from flows.diff import Diff, Work, quarantine_cause
 from flows.progress import StageProgress
 from flows.report import Tally

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from enrich.embedders import describe_speed, load
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from enrich.embedders import describe_speed, load
 from flows.report import Report
 from flows.request import SyncRequest
 from parsers.registry import REASONS as PARSER_REASONS

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from uuid import UUID
 
+from chunkers.structure import chunk
 from enrich.contextualize import (
     ContextInput,
     contextual_text,
@@ -20,8 +21,6 @@ from enrich.contextualize import (
     input_sha256,
     memo_key,
 )
-
-from chunkers.structure import chunk
 from enrich.models import EmbeddingFailed, Truncated
 from flows.attachments import add_attachments, unpublished_attachments
 from flows.job import SyncJob
@@ -235,9 +234,8 @@ def index(job: SyncJob) -> None:
     """After the last write: statistics, indexes, ended revisions, and a first version's gates."""
     version, request = job.version, job.request
     with job.tally.timing("index"):
-        if job.tally["entries"]:
-            refresh_statistics(job.store, job.run.id, version.id, request.tenant)
-        if job.tally["entries"] or version.state == "building":
+        changed = refresh_statistics(job.store, job.run.id, version.id, request.tenant)
+        if changed or version.state == "building":
             job.progress.expect("index", 2 * request.modulus)
             job.progress.advance("index", build_indexes(job.store, version))
         cool(job.store, job.run.id, version.id, job.today)

@@ -40,9 +40,13 @@ def finish(blocks: Iterable[Block]) -> tuple[tuple[Element, ...], str | None]:
     found = _with_headings(list(blocks))
     styled = {at for at, block in enumerate(found) if block.is_caption}
     elements = attach_captions([block.element for block in found], styled)
-    titles = [block.element.text for block in found if block.level == 0]
-    titles += [e.text for e in elements if e.kind is Kind.HEADING and e.level == 1]
-    return tuple(elements), titles[0] if titles else None
+    stated = [block.element.text for block in found if block.level == 0]
+    headings = [element for element in elements if element.kind is Kind.HEADING]
+    top = [element.text for element in headings if element.level == 1]
+    if not stated and len(top) == 1 and headings[0].level == 1:
+        # One heading above all others names the document; several name its parts.
+        stated = top
+    return tuple(elements), stated[0] if stated else None
 
 
 def _with_headings(blocks: list[Block]) -> list[Block]:

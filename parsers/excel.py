@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings as python_warnings
+import zlib
 from typing import Any
 from zipfile import BadZipFile
 
@@ -22,6 +23,8 @@ VERSION = 1
 _FORMULA_CELL = re.compile(
     rb"<c\b[^>]*>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>"
 )
+# What openpyxl raises over parts that are not what they should be.
+_BROKEN = (KeyError, ValueError, TypeError, AttributeError, IndexError, OSError)
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
@@ -60,7 +63,7 @@ def _read_new(data: bytes) -> tuple[list[Sheet], list[str]]:
         with python_warnings.catch_warnings():
             python_warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError, BadZipFile, OSError):
+    except (*_BROKEN, BadZipFile, zlib.error, EOFError):
         raise Unreadable("damaged", "not a whole workbook") from None
     visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
     if len(visible) < len(book.worksheets):
@@ -76,8 +79,11 @@ def _sheet(sheet: Worksheet) -> Sheet:
             if cell.value is None:
                 continue
             at = (cell.row - 1, cell.column - 1)
-            cells[at] = show(cell.value, cell.number_format or "General")  # type: ignore[arg-type]
-            if cell.font and cell.font.b:
+            # Looking a style up costs more than the cell: most cells have none.
+            styled = cell.has_style
+            number_format = (cell.number_format if styled else None) or "General"
+            cells[at] = show(cell.value, number_format)  # type: ignore[arg-type]
+            if styled and cell.font and cell.font.b:
                 bold.add(at)
     hidden_rows = {
         at - 1

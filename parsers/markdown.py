@@ -12,10 +12,10 @@ from markdown_it.token import Token
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
+from parsers import html
 from parsers.elements import Element, Kind, Parsed
 from parsers.encodings import decode
 from parsers.grids import table_from_rows
-from parsers.html import fragment_elements
 from parsers.markdown_source import repaired, without_front_matter
 from parsers.text import normalise, normalise_code, one_line
 from parsers.versions import family_id
@@ -33,7 +33,8 @@ _MAX_NESTING = 150  # each level of a list takes two; the library drops what lie
 
 def parser_id() -> str:
     """Return the id of this family's parser."""
-    return family_id("markdown", VERSION, "markdown-it-py", "mdit-py-plugins", "lxml")
+    own = family_id("markdown", VERSION, "markdown-it-py", "mdit-py-plugins")
+    return f"{own} {html.parser_id()}"  # which reads the HTML inside
 
 
 def parse(data: bytes, *, suffix: str) -> Parsed:
@@ -175,7 +176,7 @@ class _Walk:
         while end < len(self.tokens) and self.tokens[end].type == "html_block":
             end += 1
         piece = "\n".join(token.content for token in self.tokens[index:end])
-        for element in fragment_elements(piece):
+        for element in html.fragment_elements(piece):
             self.emit(element)
         return end
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import csv
 import functools
 import io
+import os
 import shutil
 import statistics
 import subprocess
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,7 +22,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageFilter
 
 from parsers.elements import Unreadable
-from parsers.pdf_page import Page, Rule
+from parsers.pdf_drawings import Rule
+from parsers.pdf_page import Page
 from parsers.pdf_words import Word
 from parsers.ruling import deskew, find_rules, wipe
 
@@ -32,6 +35,8 @@ MIN_CONFIDENCE = 25.0  # of 100; below it marks on the paper are taken for lette
 SMALL_SIDE = 1900  # pixels; smaller pictures are enlarged, since tesseract wants tall letters
 LARGE_SIDE = 4200
 A4_WIDTH = 8.27  # inches
+_X_HEIGHT = frozenset("acemnorsuvwxz")
+_TAILS = frozenset("gjpqy,;()[]{}Q/|")
 
 
 def is_installed() -> bool:
@@ -135,7 +140,13 @@ def _recognise(pixels: NDArray[np.uint8]) -> str:
     command = [program, "stdin", "stdout", "-l", languages(), "--psm", "4", "tsv"]
     try:
         answer = subprocess.run(
-            command, input=data.getvalue(), capture_output=True, timeout=TIMEOUT, check=True
+            command,
+            input=data.getvalue(),
+            capture_output=True,
+            timeout=TIMEOUT,
+            check=True,
+            # Its threads spin on each other: on shared cores one alone is the fastest.
+            env={**os.environ, "OMP_THREAD_LIMIT": "1"},
         )
     except (OSError, subprocess.SubprocessError):
         # The exception's own words would show the command's output (I10).
@@ -145,7 +156,7 @@ def _recognise(pixels: NDArray[np.uint8]) -> str:
 
 def _words(tsv: str, unit: float) -> Iterable[Word]:
     """Words of tesseract's table, in points, each as tall as its line."""
-    lines: dict[tuple[str, ...], list[tuple[str, list[int]]]] = {}
+    lines: dict[tuple[str, str, str], list[tuple[str, list[int]]]] = {}
     for row in csv.DictReader(io.StringIO(tsv), delimiter="\t", quoting=csv.QUOTE_NONE):
         text = (row.get("text") or "").strip()
         is_sure = float(row["conf"]) >= MIN_CONFIDENCE
@@ -154,9 +165,13 @@ def _words(tsv: str, unit: float) -> Iterable[Word]:
         key = (row["block_num"], row["par_num"], row["line_num"])
         box = [int(row[name]) for name in ("left", "top", "width", "height")]
         lines.setdefault(key, []).append((text, box))
-    for words in lines.values():
-        tall = statistics.median(box[3] for _, box in words) * unit
-        size = max(round(tall * 1.25 * 2) / 2, 4.0)
+    raw = {
+        key: statistics.median(box[3] / _height(text) for text, box in words) * unit
+        for key, words in lines.items()
+    }
+    sizes = _snapped(list(raw.values()))
+    for key, words in lines.items():
+        size = sizes[raw[key]]
         for text, (left, top, width, height) in words:
             middle = (top + height / 2) * unit
             yield Word(
@@ -168,3 +183,32 @@ def _words(tsv: str, unit: float) -> Iterable[Word]:
                 size,
                 bold=False,
             )
+
+
+def _height(text: str) -> float:
+    """The height of a word's ink, of its font size, by the letters in it."""
+    parts = unicodedata.normalize("NFD", text)
+    marks = [unicodedata.combining(char) for char in parts]
+    is_low = all(char in _X_HEIGHT or mark for char, mark in zip(parts, marks, strict=True))
+    above = 0.55 if is_low else 0.73
+    if any(mark >= 230 for mark in marks):
+        above = max(above + (0.0 if is_low else 0.12), 0.78)
+    has_tail = any(
+        char in _TAILS or 0 < mark < 230 for char, mark in zip(parts, marks, strict=True)
+    )
+    return above + (0.2 if has_tail else 0.0)
+
+
+def _snapped(sizes: list[float]) -> dict[float, float]:
+    """Measured sizes to the sizes that a page is really set in: neighbours become one."""
+    groups: list[list[float]] = []
+    for size in sorted(sizes):
+        if groups and size <= 1.16 * statistics.median(groups[-1]):
+            groups[-1].append(size)
+        else:
+            groups.append([size])
+    return {
+        size: max(round(statistics.median(group) * 2) / 2, 4.0)
+        for group in groups
+        for size in group
+    }

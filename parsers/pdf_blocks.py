@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
+from parsers.pdf_drawings import Box
 from parsers.pdf_lattice import Grid
 from parsers.pdf_layout import Flow
-from parsers.pdf_page import Box
-from parsers.pdf_words import Line
+from parsers.pdf_words import Line, segments_of
 
 SIZE_STEP = 0.09  # relative change of font size that parts two blocks
 _BULLET = re.compile(
@@ -37,6 +37,7 @@ class Block:
     gap: float = 1e9  # to the block above, in font sizes
     full: bool = False  # the last line reaches the right side
     opens: bool = False
+    parted: bool = False  # pieces of its lines stand far apart
     grid: Grid | None = None
 
     @property
@@ -142,6 +143,8 @@ def _begins(group: list[Line], upper: Line, lower: Line, left: float, right: flo
         return aligned or upper.text.endswith((":", ";", "."))
     if _LABELLED.match(lower.text) and _LABELLED.match(upper.text) and upper is group[0]:
         return True
+    if "....." in upper.text or ". . . ." in upper.text:
+        return True
     # Where the next word had room on the line above, the line was ended on purpose.
     first = lower.words[0]
     room = right - upper.x1
@@ -176,6 +179,7 @@ def _block(group: list[Line], run: list[Line], flow: Flow, page: int) -> Block:
         fixed=sum(word.fixed for word in longest.words) * 2 > len(longest.words),
         centred=before > 2 * longest.size and abs(before - after) < 0.1 * (flow.right - flow.left),
         indent=group[0].x0 - flow.left,
+        parted=any(len(segments_of(line, 2.2 * line.size)) > 1 for line in group[:4]),
         full=group[-1].x1 > right - 0.12 * (right - flow.left),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from parsers.pdf_lattice import Grid
 from parsers.pdf_page import Page
@@ -90,7 +91,7 @@ def _is_page_number(page: Page, words: tuple[int, ...]) -> bool:
         (
             min(abs(word.top - line.bottom), abs(line.top - word.bottom))
             for index, word in enumerate(page.words)
-            if index not in inside and word.middle > line.bottom or word.middle < line.top
+            if index not in inside and not line.top <= word.middle <= line.bottom
         ),
         default=1e9,
     )
@@ -111,9 +112,18 @@ def _line_numbers(page: Page) -> set[int]:
             column.append((int(first.text), first))
     if len(column) < 8 or len(column) < 0.6 * len(lines):
         return set()
+    margin = min(word.x0 for _, word in column)
+    numbers = {id(word) for _, word in column}
+    rest = [[word for word in line.words if id(word) not in numbers] for line in lines]
+    # A column of item numbers belongs to a table or stands under text that begins as far left.
+    cut = [segments_of(Line(words), words[0].size * 1.2) for words in rest if words]
+    if sum(len(parts) > 1 for parts in cut) > 0.3 * len(cut):
+        return set()
+    if any(words[0].x0 < margin + 6 for words in rest if words):
+        return set()
     edge = sorted(word.x1 for _, word in column)[len(column) // 2]
     column = [(number, word) for number, word in column if abs(word.x1 - edge) < 6]
-    steps = [b - a for (a, _), (b, _) in zip(column, column[1:], strict=False)]
+    steps = [b - a for (a, _), (b, _) in pairwise(column)]
     if len(column) < 8 or sum(step == 1 for step in steps) < 0.85 * len(steps):
         return set()
     return {place[id(word)] for _, word in column}

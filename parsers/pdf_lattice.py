@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from parsers.pdf_page import Box, Page, Rule
+from parsers.pdf_drawings import Box, Rule
+from parsers.pdf_page import Page
 from parsers.pdf_words import Line, Word, lines_of, segments_of
 
 SNAP = 2.5  # points within which parallel lines are one
@@ -45,14 +46,17 @@ class Grid:
 
     @property
     def box(self) -> Box:
+        """Left, top, right, bottom."""
         return (self.xs[0], self.ys[0], self.xs[-1], self.ys[-1])
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return len(self.ys) - 1
 
     @property
     def n_cols(self) -> int:
+        """Number of columns."""
         return len(self.xs) - 1
 
 
@@ -171,7 +175,7 @@ def _borders(rules: list[Rule], at: list[float], along: list[float]) -> list[lis
     for edge in at[1:-1]:
         near = [rule for rule in rules if abs(rule.at - edge) < MIN_TRACK]
         row = []
-        for start, end in zip(along, along[1:], strict=False):
+        for start, end in pairwise(along):
             covered = sum(max(0.0, min(rule.end, end) - max(rule.start, start)) for rule in near)
             row.append(covered >= COVER * (end - start))
         table.append(row)
@@ -352,13 +356,11 @@ def _record_edges(columns: list[list[Line]]) -> list[float]:
     full = sum(len(lines) >= 0.8 * len(guide) for lines in columns)
     if full < 0.5 * len(columns):
         return []
-    spacing = min(
-        (b.bottom - a.bottom for a, b in zip(guide, guide[1:], strict=False)), default=0.0
-    )
+    spacing = min((b.bottom - a.bottom for a, b in pairwise(guide)), default=0.0)
     label = max((lines for lines in columns), key=len)
     if len(label) > len(guide) and spacing > 1.6 * guide[0].size:
         label = guide
-    return [(upper.bottom + lower.top) / 2 for upper, lower in zip(label, label[1:], strict=False)]
+    return [(upper.bottom + lower.top) / 2 for upper, lower in pairwise(label)]
 
 
 def _is_table(grid: Grid, page: Page) -> bool:

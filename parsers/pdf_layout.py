@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from parsers.pdf_align import find_aligned
-from parsers.pdf_lattice import Grid, find_ruled, merge_rules
-from parsers.pdf_page import Box, Page
+from parsers.pdf_drawings import Box
+from parsers.pdf_lattice import Grid, merge_rules
+from parsers.pdf_page import Page
 from parsers.pdf_words import Line, Word, lines_of
 
 MIN_GUTTER = 8.0  # points between two columns of text
 MIN_COLUMN_LINES = 3
+MIN_PROSE_LINES = 8
 Item = Line | Grid
+Finder = Callable[[list[Line], Sequence[Grid]], list[Grid]]
 Gaps = list[tuple[float, float]]
 
 
@@ -27,7 +30,7 @@ class Flow:
 
 
 def read_flows(page: Page, ruled: Sequence[Grid]) -> list[Flow]:
-    """Order what is on a page: flows in reading order, with ruled and borderless tables in place."""
+    """Order what is on a page: flows in reading order, with their tables in place."""
     words = [w for w in page.words if w.upright and not any(_holds(g.box, w) for g in ruled)]
     aside = [w for w in page.words if not w.upright and not any(_holds(g.box, w) for g in ruled)]
     edges = _band_edges(page)
@@ -42,30 +45,67 @@ def read_flows(page: Page, ruled: Sequence[Grid]) -> list[Flow]:
             grid for part in _parts(lines, barriers) for grid in find_aligned(part, rules, edges)
         ]
 
-    words, grids = _take_tables(words, ruled, find)
-    flows = []
-    for flow in _columns(lines_of(words), grids):
-        inner = [word for item in flow.items if isinstance(item, Line) for word in item.words]
-        own = [item for item in flow.items if isinstance(item, Grid)]
-        left, found = _take_tables(inner, own, find)
-        if len(found) > len(own):
-            items = _sorted([*lines_of(left), *found])
-            flow = Flow(items, flow.left, flow.right)
-        flows.append(flow)
+    flows: list[Flow] = []
+    for region, own in _regions(words, ruled):
+        flows += _region_flows(region, own, find)
     if aside:
         flows.append(Flow([Line([word]) for word in aside], 0.0, page.width))
     return flows
 
 
-def ruled_tables(page: Page) -> list[Grid]:
-    """The tables drawn with lines on a page."""
-    return find_ruled(page)
+def _region_flows(words: list[Word], ruled: Sequence[Grid], find: Finder) -> list[Flow]:
+    words, grids = _take_tables(words, ruled, find)
+    flows: list[Flow] = []
+    for flow in _columns(lines_of(words), grids):
+        inner = [word for item in flow.items if isinstance(item, Line) for word in item.words]
+        own = [item for item in flow.items if isinstance(item, Grid)]
+        left, found = _take_tables(inner, own, find)
+        items = _sorted([*lines_of(left), *found]) if len(found) > len(own) else flow.items
+        flows.append(Flow(items, flow.left, flow.right))
+    return flows
+
+
+def _regions(words: list[Word], ruled: Sequence[Grid]) -> list[tuple[list[Word], list[Grid]]]:
+    """Parts of a page in reading order: its columns where it is set in columns of prose.
+
+    Only then tables are looked for in each column alone; elsewhere a table may take the whole
+    width, and its own columns must not be cut apart.
+    """
+    items: list[Item] = [*lines_of(words), *ruled]
+    if not items:
+        return []
+    left, right = min(item.box[0] for item in items), max(item.box[2] for item in items)
+    regions: list[list[Item]] = [[]]
+    for band, gaps in _bands(items, left, right):
+        gutters = _gutters(band, gaps, _is_prose_column)
+        if gutters:
+            regions += [*_split(band, gutters), []]
+        else:
+            regions[-1] += band
+    return [
+        (
+            [word for item in region if isinstance(item, Line) for word in item.words],
+            [item for item in region if isinstance(item, Grid)],
+        )
+        for region in regions
+        if region
+    ]
+
+
+def _is_prose_column(column: list[Item]) -> bool:
+    lines = [item for item in column if isinstance(item, Line)]
+    if len(lines) < MIN_PROSE_LINES:
+        return False
+    right = max(line.x1 for line in lines)
+    width = max(right - min(line.x0 for line in lines), 1.0)
+    long = [line for line in lines if line.x1 - line.x0 > 0.8 * width and len(line.words) >= 4]
+    return len(long) > 0.5 * len(lines)
 
 
 def _take_tables(
     words: list[Word],
     grids: Sequence[Grid],
-    find: Callable[[list[Line], Sequence[Grid]], list[Grid]],
+    find: Finder,
 ) -> tuple[list[Word], list[Grid]]:
     found = find(lines_of(words), grids)
     claimed = {id(word) for grid in found for cell in grid.cells for word in cell.words}
@@ -130,7 +170,7 @@ def _columns(lines: list[Line], grids: Sequence[Grid], depth: int = 0) -> list[F
             single.clear()
 
     for band, gaps in _bands(items, left, right):
-        gutters = _gutters(band, gaps)
+        gutters = _gutters(band, gaps, _is_column)
         if not gutters:
             single.extend(band)
             continue
@@ -198,14 +238,12 @@ def _meet(one: Gaps, other: Gaps) -> Gaps:
     ]
 
 
-def _gutters(band: list[Item], gaps: Gaps) -> list[float]:
+def _gutters(band: list[Item], gaps: Gaps, is_column: Callable[[list[Item]], bool]) -> list[float]:
     """Middles of the gaps that part columns of running text."""
     middles = [(a + b) / 2 for a, b in gaps]
     while middles:
         columns = _split(band, middles)
-        weak = next(
-            (index for index, column in enumerate(columns) if not _is_column(column)), None
-        )
+        weak = next((index for index, column in enumerate(columns) if not is_column(column)), None)
         if weak is None and len(columns) > 1:
             return middles
         if weak is None:
@@ -234,7 +272,4 @@ def _split(band: list[Item], middles: list[float]) -> list[list[Item]]:
             continue
         for word in item.words:
             words[sum((word.x0 + word.x1) / 2 > middle for middle in middles)].append(word)
-    return [
-        _sorted([*lines_of(inner), *grids])
-        for inner, grids in zip(words, tables, strict=True)
-    ]
+    return [_sorted([*lines_of(inner), *grids]) for inner, grids in zip(words, tables, strict=True)]

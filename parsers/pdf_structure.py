@@ -25,13 +25,17 @@ _LEGAL = (
 )
 _APPENDIX = re.compile(r"^(phụ lục|appendix|annex)\b", re.I)
 _DECIMAL = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S")
+_LEADERS = re.compile(r"(?:[.·_]\s?){7,}")
 _ROMAN = re.compile(r"^[IVX]{1,5}[.)]\s+\S")
 _LETTER = re.compile(r"^[A-ZĐ][.)]\s+\S")
 # Prefixes that keep their hyphen when a line ends after them.
-_COMPOUND = frozenset(
-    "self non first second third long short high low mid well full part pre post multi semi cross "
-    "co anti all half inter year end on off up in ex e".split()
-)
+# fmt: off
+_COMPOUND = frozenset((
+    "self", "non", "first", "second", "third", "long", "short", "high", "low", "mid", "well",
+    "full", "part", "pre", "post", "multi", "semi", "cross", "co", "anti", "all", "half", "inter",
+    "year", "end", "on", "off", "up", "in", "ex", "e",
+))
+# fmt: on
 
 
 def structure(
@@ -60,7 +64,11 @@ def structure(
                     )
                 )
             continue
-        text = one_line(join_lines([*first.lines, *(l for b in rest for l in b.lines)], words))
+        text = one_line(
+            _LEADERS.sub(
+                " … ", join_lines([line for block in (first, *rest) for line in block.lines], words)
+            )
+        )
         if not has_text((text,)):
             continue
         element = Element(
@@ -117,7 +125,9 @@ def join_lines(lines: Sequence[str], words: set[str]) -> str:
         if broken and following and line[:1].islower():
             stem, rest = broken.group(1).casefold(), following.group().casefold()
             text = text[:-1] + ("-" if _is_compound(stem, rest, words) else "") + line
-        elif text.endswith(("-", SOFT_HYPHEN, "/")) and text[-2:-1].isalnum() and line[:1].isalnum():
+        elif (
+            text.endswith(("-", SOFT_HYPHEN, "/")) and text[-2:-1].isalnum() and line[:1].isalnum()
+        ):
             text += line
         else:
             text = f"{text} {line}" if text else line
@@ -204,11 +214,11 @@ def _heading_style(
     body: tuple[float, bool],
 ) -> Style | None:
     """The style of a heading, or None for other blocks."""
-    if block.grid is not None or joined[index][1]:
+    if block.grid is not None or joined[index][1] or block.parted:
         return None
     text = one_line(" ".join(block.lines))
     letters = [char for char in text if char.isalpha()]
-    if not 2 <= len(letters) or len(text) > 220 or len(block.lines) > 4:
+    if not len(letters) >= 2 or len(text) > 220 or len(block.lines) > 4:
         return None
     size, all_bold = body
     legal = next((rank for rank, rule in enumerate(_LEGAL) if rule.match(text)), None)
@@ -257,7 +267,7 @@ def _levels(styles: Sequence[Style]) -> dict[Style, int]:
         bucket[size] = near[0] if near else size
 
     def key(style: Style) -> tuple[float, int, int]:
-        numbered = 0 < style[2] <= 3 and sum(s[2] == style[2] for s in styles) > 1
+        numbered = style[2] in {1, 2, 3} and sum(s[2] == style[2] for s in styles) > 1
         return (bucket[top] if numbered and legal else bucket[style[0]], style[1], style[2])
 
     keys = sorted({key(style) for style in styles})

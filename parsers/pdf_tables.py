@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 from parsers.elements import Table
 from parsers.grids import infer_headers, table_from_rows
-from parsers.pdf_align import is_caption
 from parsers.pdf_blocks import Block
-from parsers.pdf_lattice import Grid
-from parsers.pdf_page import Box
+from parsers.pdf_booktabs import is_caption
+from parsers.pdf_drawings import Box
+from parsers.pdf_lattice import Grid, is_numeric
 from parsers.pdf_words import text_of
 
 RULED_SHIFT = 5.0  # points by which column edges may differ between pages
@@ -20,7 +20,8 @@ ALIGNED_SHIFT = 16.0
 CAPTION_GAP = 2.8  # font sizes between a caption and its table
 NOTE_GAP = 2.2
 _UNIT = re.compile(
-    r"^\(?(đơn vị|đvt|unit|units|in (millions|thousands)|(figures|amounts) (are )?in)\b|^\([^()]{2,40}\)$",
+    r"^\(?(đơn vị|đvt|unit|units|in (millions|thousands)|(figures|amounts) (are )?in)\b"
+    r"|^\([^()]{2,40}\)$",
     re.I,
 )
 _NOTE = re.compile(
@@ -137,7 +138,6 @@ class RawTable:
             notes="\n".join(self.notes) or None,
         )
 
-
     def _hoist_header(self) -> None:
         """Put the header above a section title that opens the table.
 
@@ -206,6 +206,9 @@ def extend(table: RawTable, after: RawTable, places: Sequence[int]) -> None:
         if cell.row >= skip
     ]
     start = table.n_rows
+    if not skip and _mend_row(table, cells):
+        cells = [replace(cell, row=cell.row - 1) for cell in cells if cell.row > 0]
+        after.n_rows -= 1
     if table.header_rows is None and head:
         table.header_rows = head
     for cell in cells:
@@ -223,6 +226,32 @@ def extend(table: RawTable, after: RawTable, places: Sequence[int]) -> None:
 
 def _folded(row: list[str]) -> list[str]:
     return ["".join(text.casefold().split()) for text in row if text]
+
+
+def _mend_row(table: RawTable, cells: list[RawCell]) -> bool:
+    """Join a row that a page break cut in two: its rest has no label and goes on mid-sentence."""
+    rest = {cell.col: cell for cell in cells if cell.row == 0 and cell.text}
+    last = {
+        cell.col: index
+        for index, cell in enumerate(table.cells)
+        if cell.row + cell.row_span == table.n_rows and cell.text
+    }
+    if not rest or 0 in rest or 0 not in last or not rest.keys() <= last.keys():
+        return False
+    if any(cell.row_span > 1 for cell in cells if cell.row == 0):
+        return False
+    goes_on = any(
+        cell.text[:1].islower() or not table.cells[last[col]].text.endswith((".", ";", ":"))
+        for col, cell in rest.items()
+    )
+    labelled = {cell.row for cell in table.cells if cell.col == 0 and cell.text}
+    goes_on = goes_on or len(labelled) == table.n_rows
+    if not goes_on or any(is_numeric(cell.text) for cell in rest.values()):
+        return False
+    for col, cell in rest.items():
+        upper = table.cells[last[col]]
+        table.cells[last[col]] = replace(upper, text=f"{upper.text} {cell.text}")
+    return True
 
 
 def _open_span(table: RawTable, cell: RawCell, start: int) -> int | None:

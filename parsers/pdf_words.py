@@ -36,7 +36,7 @@ class Glyph(NamedTuple):
 
 @dataclass(slots=True)
 class Word:
-    """A run of glyphs without white space; ``upright`` is False for text set sideways."""
+    """A run of glyphs without white space; ``quarter`` counts clockwise quarter turns."""
 
     text: str
     x0: float
@@ -46,10 +46,16 @@ class Word:
     size: float
     bold: bool
     fixed: bool = False
-    upright: bool = True
+    quarter: int = 0
+
+    @property
+    def upright(self) -> bool:
+        """Whether the word reads from left to right."""
+        return self.quarter == 0
 
     @property
     def middle(self) -> float:
+        """The height of its middle."""
         return (self.top + self.bottom) / 2
 
 
@@ -61,18 +67,22 @@ class Line:
 
     @property
     def x0(self) -> float:
+        """Left side."""
         return self.words[0].x0
 
     @property
     def x1(self) -> float:
+        """Right side."""
         return max(word.x1 for word in self.words)
 
     @property
     def top(self) -> float:
+        """Top of the tallest word."""
         return min(word.top for word in self.words)
 
     @property
     def bottom(self) -> float:
+        """Bottom of the deepest word."""
         return max(word.bottom for word in self.words)
 
     @property
@@ -85,19 +95,23 @@ class Line:
 
     @property
     def bold(self) -> bool:
+        """Whether most characters are bold."""
         heavy = sum(len(word.text) for word in self.words if word.bold)
         return heavy * 2 > sum(len(word.text) for word in self.words)
 
     @property
     def middle_y(self) -> float:
+        """The height of its middle."""
         return (self.top + self.bottom) / 2
 
     @property
     def text(self) -> str:
+        """The words, a space apart."""
         return " ".join(word.text for word in self.words)
 
     @property
     def box(self) -> tuple[float, float, float, float]:
+        """Left, top, right, bottom."""
         return (self.x0, self.top, self.x1, self.bottom)
 
 
@@ -164,7 +178,7 @@ def _close(run: list[Glyph], words: list[Word]) -> None:
             max(glyph.style.size for glyph in run),
             style.bold,
             style.fixed,
-            run[0].quarter == 0,
+            run[0].quarter,
         )
     )
 
@@ -195,6 +209,21 @@ def lines_of(words: Iterable[Word]) -> list[Line]:
     return lines
 
 
+def _sideways(words: Iterable[Word]) -> list[Line]:
+    """Lines of words that read up or down the page, in their own reading order."""
+    groups: list[list[Word]] = []
+    is_down = sum(1 if word.quarter == 1 else -1 for word in words) > 0
+    for word in sorted(words, key=lambda item: -item.x0 if is_down else item.x0):
+        if groups and min(word.x1, groups[-1][0].x1) - max(word.x0, groups[-1][0].x0) > 0:
+            groups[-1].append(word)
+        else:
+            groups.append([word])
+    return [
+        Line(sorted(group, key=lambda item: item.top if is_down else -item.bottom))
+        for group in groups
+    ]
+
+
 def segments_of(line: Line, gap: float) -> list[Line]:
     """Cut a line where the space between two words is wider than ``gap`` points."""
     parts: list[list[Word]] = []
@@ -212,7 +241,7 @@ def text_of(words: Sequence[Word]) -> str:
     A hyphen that pdfium takes for a mere line end goes; any other one stays, without a space.
     """
     text = ""
-    for line in lines_of(words):
+    for line in lines_of(words) if all(word.upright for word in words) else _sideways(words):
         if text.endswith(SOFT_HYPHEN) and line.text[:1].islower():
             text = text[:-1] + line.text
         elif text.endswith((SOFT_HYPHEN, "-")) and len(text) > 2 and text[-2].isalnum():

@@ -7,6 +7,7 @@ bold lines. Conservative: a line that could be a sentence stays text.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -79,6 +80,11 @@ def is_typed_item(text: str) -> bool:
     return _LINE_START.match(text) is not None
 
 
+def is_motto(text: str) -> bool:
+    """Whether a line begins with the motto that heads every official Vietnamese document."""
+    return _MOTTO.match(text) is not None
+
+
 def is_bare_name(text: str) -> bool:
     """Whether a heading is its number alone ("Chương II"), its title being the next line."""
     for _, pattern in _NAMED:
@@ -91,7 +97,7 @@ def is_bare_name(text: str) -> bool:
 def is_capitals(text: str) -> bool:
     """Whether a line of at least three letters is in capitals throughout."""
     letters = [char for char in text if char.isalpha()]
-    return len(letters) >= 3 and all(char.isupper() for char in letters if char.lower() != char)
+    return len(letters) >= 3 and all(char == char.upper() for char in letters)
 
 
 def _rank(line: Line) -> int | None:
@@ -123,10 +129,16 @@ def _rank(line: Line) -> int | None:
 
 def _title_at(lines: Sequence[Line], ranks: list[int | None], first_named: int) -> int | None:
     """The document's title: the first strong bold line, before any numbered heading."""
+    zone = [at for at in range(min(first_named, 12, len(lines))) if ranks[at] == BOLD_RANK]
+    sizes = Counter(line.size for line in lines if line.size is not None)
+    usual = sizes.most_common(1)[0][0] if sizes else None
     candidates = [
         at
-        for at in range(min(first_named, 12, len(lines)))
-        if ranks[at] == BOLD_RANK and (is_capitals(lines[at].text) or lines[at].centred)
+        for at in zone
+        if (len(zone) == 1 and first_named < len(lines))
+        or is_capitals(lines[at].text)
+        or lines[at].centred
+        or (usual is not None and (lines[at].size or 0) > usual)
     ]
     if not candidates:
         return None

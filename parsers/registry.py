@@ -57,6 +57,8 @@ FAMILIES = {
     ".odp": "opendocument",
     ".epub": "rich",
     ".rtf": "rich",
+    ".org": "rich",
+    ".rst": "rich",
     ".png": "image",
     ".jpg": "image",
     ".jpeg": "image",
@@ -95,6 +97,9 @@ _BINARY_FAMILIES = frozenset(
 )
 # Text that begins with a tag or with mail headers is at home in these.
 _TEXT_FAMILIES = frozenset({"markdown", "html", "mail"})
+_MARKUP = frozenset({".org", ".rst"})
+# Families that read all their suffixes alike (.docm as .docx, .jpeg as .png).
+_ONE_READER = frozenset({"word", "slides", "image", "html", "markdown", "pdf"})
 _EXTRA_HINT = "pip install 'mucluc[formats]'"
 _SCAN_HINT = "apt install tesseract-ocr tesseract-ocr-vie"  # also in REASONS
 
@@ -191,18 +196,14 @@ def _actual_suffix(data: bytes, suffix: str) -> str:
             raise Unreadable("damaged" if found == ".ole" else "wrong_type")
         return found if family else suffix
     if found is None:
-        is_odd = family in _BINARY_FAMILIES
+        is_odd = family in _BINARY_FAMILIES and suffix not in _MARKUP
         return _text_suffix(data, suffix) if is_odd else suffix
-    if FAMILIES.get(found) == family and found in FAMILIES:
-        return suffix if family not in {"excel", "opendocument"} else _same(found, suffix)
+    if family is not None and FAMILIES.get(found) == family:
+        is_alias = family in _ONE_READER or (found, suffix) == (".xlsx", ".xlsm")
+        return suffix if is_alias else found
     if found in {".html", ".eml"} and family in _TEXT_FAMILIES:
         return suffix
     return found
-
-
-def _same(found: str, suffix: str) -> str:
-    # .xlsm is sniffed as .xlsx; an .xls that is really .xlsx needs the other reader.
-    return suffix if found == ".xlsx" and suffix == ".xlsm" else found
 
 
 def _text_suffix(data: bytes, suffix: str) -> str:

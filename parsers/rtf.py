@@ -14,59 +14,20 @@ from parsers.blocks import Block, finish
 from parsers.elements import Element, Kind, Unreadable
 from parsers.plain_headings import Line, is_typed_item
 from parsers.rtf_tables import Definition, RtfTable
-from parsers.text import normalise
+from parsers.rtf_words import (
+    CHARS,
+    CHARSETS,
+    KEPT,
+    LABELS,
+    NESTED,
+    SIDE,
+    SKIPPED,
+    TOKEN,
+    State,
+    Words,
+)
 from parsers.vietnamese import decode_tcvn3, decode_vni
 
-_TOKEN = re.compile(
-    r"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[0-9a-fA-F]{2})"
-    r"|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])|(?P<text>[^\\{}\r\n]+)|[\r\n]+|\\"
-)
-# Destinations whose text is not the document's, or that repeat what another one says.
-_SKIPPED = frozenset(
-    {"fonttbl", "colortbl", "stylesheet", "info", "pict", "fldinst", "object", "objdata", "upr"}
-    | {"header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf"}
-    | {"nonshppict", "shprslt", "nonesttables", "ftnsep", "ftnsepc", "aftnsep", "annotation"}
-    | {"listtable", "listoverridetable", "revtbl", "rsidtbl", "generator", "themedata", "sp"}
-    | {"bkmkstart", "bkmkend", "xe", "tc", "atnid", "atnauthor", "pgptbl", "latentstyles"}
-)
-# Destinations marked as ignorable that are read all the same.
-_NESTED = "nesttableprops"  # defines a row of a nested table, inside the row around it
-_KEPT = frozenset({"shpinst", _NESTED, "ud", "shptxt"})
-_SIDE = {"footnote": Kind.NOTE, "shptxt": Kind.TEXT}
-_LABELS = frozenset({"listtext", "pntext"})
-_CHARS = {
-    "tab": "\t",
-    "line": "\n",
-    "emdash": "—",
-    "endash": "–",
-    "lquote": "‘",
-    "rquote": "’",
-    "ldblquote": "“",
-    "rdblquote": "”",
-    "bullet": "•",
-    "emspace": " ",
-    "enspace": " ",
-    "~": " ",
-    "_": "-",
-    "\\": "\\",
-    "{": "{",
-    "}": "}",
-}
-_CHARSETS = {
-    128: "cp932",
-    129: "cp949",
-    134: "gbk",
-    136: "big5",
-    161: "cp1253",
-    162: "cp1254",
-    163: "cp1258",
-    177: "cp1255",
-    178: "cp1256",
-    186: "cp1257",
-    204: "cp1251",
-    222: "cp874",
-    238: "cp1250",
-}
 _HEADING = re.compile(r"(?:heading|tiêu đề|überschrift|titre)\s*(\d)", re.IGNORECASE)
 
 
@@ -80,40 +41,6 @@ def read_rtf(data: bytes) -> tuple[tuple[Element, ...], str | None]:
     reader = _Reader(data.decode("latin-1"))
     reader.run()
     return finish(reader.blocks)
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """What a group inherits and its end restores."""
-
-    skip: bool = False
-    side: str = ""  # the destination this group opened: a note, a text box, a label
-    bold: bool = False
-    unseen: bool = False  # hidden or deleted
-    font: int = 0
-    fallback: int = 1  # characters that stand for a Unicode one
-    depth: int = 0  # of tables
-    size: float | None = None
-    style: int | None = None
-    outline: int | None = None
-    centred: bool = False
-
-
-@dataclass(slots=True)
-class _Words:
-    """A paragraph's words as they come in."""
-
-    parts: list[str] = field(default_factory=list)
-    weights: list[bool] = field(default_factory=list)
-    label: str | None = None
-
-    def take(self) -> tuple[str, bool, str | None]:
-        """Return (normalised text, whether all of it is bold, its label) and begin anew."""
-        raw = "".join(self.parts)
-        text = normalise(raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-        found = (text, bool(self.weights) and all(self.weights), self.label)
-        self.parts, self.weights, self.label = [], [], None
-        return found
 
 
 @dataclass(slots=True)
@@ -130,10 +57,10 @@ class _Row:
 class _Reader:
     source: str
     blocks: list[Block] = field(default_factory=list)
-    _state: _State = _State()
-    _stack: list[_State] = field(default_factory=list)
-    _words: _Words = field(default_factory=_Words)
-    _outer: list[_Words] = field(default_factory=list)  # of paragraphs that a note interrupts
+    _state: State = field(default_factory=State)
+    _stack: list[State] = field(default_factory=list)
+    _words: Words = field(default_factory=Words)
+    _outer: list[Words] = field(default_factory=list)  # of paragraphs that a note interrupts
     _sides: list[tuple[Kind, str]] = field(default_factory=list)
     _tables: list[RtfTable] = field(default_factory=list)  # by depth, outermost first
     _row: _Row = field(default_factory=_Row)
@@ -149,7 +76,7 @@ class _Reader:
         self._read_tables()
         at, starred = 0, False
         while at < len(self.source):
-            match = _TOKEN.match(self.source, at)
+            match = TOKEN.match(self.source, at)
             if match is None:
                 break
             at = match.end()
@@ -187,8 +114,8 @@ class _Reader:
                 self._fonts[int(number)] = "tcvn3"
             elif plain.startswith("vni-"):
                 self._fonts[int(number)] = "vni"
-            elif charset and int(charset[1]) in _CHARSETS:
-                self._fonts[int(number)] = _CHARSETS[int(charset[1])]
+            elif charset and int(charset[1]) in CHARSETS:
+                self._fonts[int(number)] = CHARSETS[int(charset[1])]
         start = self.source.find("{\\stylesheet")
         sheet = self.source[start : start + 200_000] if start >= 0 else ""
         for number, name in re.findall(
@@ -233,9 +160,9 @@ class _Reader:
             self._word("par", None, False)
         elif self._pass_over:
             self._pass_over -= 1
-        elif sign in _CHARS:
+        elif sign in CHARS:
             self._flush()
-            self._say(_CHARS[sign])
+            self._say(CHARS[sign])
 
     # --- groups and control words ----------------------------------------------------------------
 
@@ -247,8 +174,8 @@ class _Reader:
             self._state = replace(self._state, side="")
             return
         ended = self._state
-        self._state = self._stack.pop() if self._stack else _State()
-        if ended.side == _NESTED:
+        self._state = self._stack.pop() if self._stack else State()
+        if ended.side == NESTED:
             self._row = self._outer_rows.pop()
         elif ended.side:
             self._end_side(ended.side)
@@ -256,10 +183,10 @@ class _Reader:
     def _end_side(self, side: str) -> None:
         text, _, _ = self._words.take()
         self._words = self._outer.pop()
-        if side in _LABELS:
+        if side in LABELS:
             self._words.label = text
         elif text:
-            self._sides.append((_SIDE[side], text))
+            self._sides.append((SIDE[side], text))
 
     def _word(self, word: str, number: int | None, starred: bool) -> None:
         self._flush()
@@ -270,20 +197,20 @@ class _Reader:
         self._pass_over = 0
         if word == "ud":
             self._state = replace(self._state, skip=False)
-        elif word in _SKIPPED or (starred and word not in _KEPT and word not in _LABELS):
+        elif word in SKIPPED or (starred and word not in KEPT and word not in LABELS):
             self._state = replace(self._state, skip=True)
         elif self._state.skip:
             return
-        elif word in _SIDE or word in _LABELS:
+        elif word in SIDE or word in LABELS:
             self._outer.append(self._words)
-            self._words = _Words()
+            self._words = Words()
             self._state = replace(self._state, side=word)
-        elif word == _NESTED:
+        elif word == NESTED:
             self._outer_rows.append(self._row)
             self._row = _Row()
             self._state = replace(self._state, side=word)
-        elif word in _CHARS:
-            self._say(_CHARS[word])
+        elif word in CHARS:
+            self._say(CHARS[word])
         elif not (self._character(word, number) or self._layout(word, number)):
             self._cells(word, number)
 
@@ -323,7 +250,7 @@ class _Reader:
         elif word in ("qc", "ql", "qr", "qj"):
             self._state = replace(state, centred=word == "qc")
         elif word in ("par", "sect", "page"):
-            if state.side and state.side != _NESTED:
+            if state.side and state.side != NESTED:
                 self._words.parts.append("\n")
             else:
                 self._paragraph()
@@ -352,7 +279,6 @@ class _Reader:
         elif word in ("cell", "nestcell"):
             depth = 1 if word == "cell" else max(2, self._state.depth)
             self._to_cell(depth)
-            self._end_tables(depth)
             self._tables[depth - 1].end_cell()
         elif word in ("row", "nestrow"):
             depth = 1 if word == "row" else max(2, len(self._tables))
@@ -394,7 +320,8 @@ class _Reader:
         return Block(element, line, level, is_caption=name in ("caption", "chú thích"))
 
     def _to_cell(self, depth: int) -> None:
-        """Put the words at hand into the open cell at ``depth``."""
+        """Put the words at hand into the open cell at ``depth``, after tables nested in it."""
+        self._end_tables(depth)
         while len(self._tables) < depth:
             self._tables.append(RtfTable())
         text, bold, label = self._words.take()

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from parsers.pdf_page import Rule
+from parsers.pdf_drawings import Rule
 
 Pixels = NDArray[np.uint8]
 Mask = NDArray[np.bool_]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Iterator
 from typing import Any
+from zipfile import BadZipFile
 
 from pptx import Presentation
 from pptx.enum.shapes import MSO_SHAPE_TYPE, PP_PLACEHOLDER
@@ -25,6 +27,9 @@ _FURNITURE = frozenset(
 )
 _LISTS = frozenset({PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY})
 
+# What python-pptx raises over parts that are not what they should be.
+_BROKEN = (KeyError, ValueError, AttributeError, TypeError, OSError)
+
 Box = tuple[float, float, float, float]
 
 
@@ -42,7 +47,7 @@ def parse(data: bytes, *, suffix: str) -> Parsed:
     Package(data)  # refuses what is encrypted, damaged or a bomb, with its code
     try:
         slides = list(Presentation(io.BytesIO(data)).slides)
-    except (KeyError, ValueError, AttributeError, TypeError, OSError):
+    except (*_BROKEN, BadZipFile, zlib.error, EOFError):
         raise Unreadable("damaged", "not a whole presentation") from None
     elements: list[Element] = []
     title: str | None = None

@@ -10,7 +10,7 @@ from parsers.blocks import Block, finish
 from parsers.elements import Element, Kind, Parsed, Unreadable
 from parsers.nested import inline_lines
 from parsers.packages import Node, Package, attribute, child, children, local
-from parsers.plain_headings import Line, is_typed_item
+from parsers.plain_headings import Line, is_motto, is_typed_item
 from parsers.text import normalise
 from parsers.versions import family_id
 from parsers.word_runs import Paragraph, RunReader
@@ -179,8 +179,9 @@ class _Reader:
         if depth > DEEPEST:
             return
         cells = list(_cells(node))
-        if len(cells) == 1:
-            yield from self.blocks(cells[0], depth + 1)
+        if len(cells) == 1 or _is_letterhead(cells):
+            for tc in cells:
+                yield from self.blocks(tc, depth + 1)
             return
         start = self.page
         inner: list[Block] = []
@@ -252,6 +253,14 @@ class _Reader:
                     kind=Kind.NOTE, text="\n".join(lines), page_start=self.page, page_end=self.page
                 )
                 yield Block(element)
+
+
+def _is_letterhead(cells: list[Node]) -> bool:
+    """Whether a table only sets the sender beside the national motto, as official letters do."""
+    if not 2 <= len(cells) <= 6:
+        return False
+    words = ["".join(n.text or "" for n in tc.iter() if local(n) == "t") for tc in cells[:2]]
+    return any(is_motto(normalise(text)) for text in words)
 
 
 def _cells(tbl: Node) -> Iterator[Node]:

@@ -51,4 +51,6 @@ def coded(about: object = None) -> Iterator[None]:
         code = exc.sqlstate or ("connection" if isinstance(exc, psycopg.OperationalError) else "?")
         if code == "MU001":
             raise FencedError(about if isinstance(about, int) else -1) from None
-        raise StoreError(code, about) from (exc if __import__("os").environ.get("MUCLUC_DEBUG") else None)
+        raise StoreError(code, about) from (
+            exc if __import__("os").environ.get("MUCLUC_DEBUG") else None
+        )

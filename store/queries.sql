@@ -427,7 +427,21 @@ select %(version)s, %(tenant)s, coalesce(min(substring(e.tableoid::regclass::tex
        count(*), coalesce(sum(e.len), 0)
 from mucluc.entry e where e.version_id = %(version)s and e.tenant = %(tenant)s and e.hot
 on conflict (version_id, tenant) do update
-set part = excluded.part, n = excluded.n, total_len = excluded.total_len;
+set part = excluded.part, n = excluded.n, total_len = excluded.total_len, stale = false;
+
+-- name: mark_statistics_stale
+-- Entries changed: whoever ends a run next counts again, even if this run dies. Once marked, the
+-- row is left alone, so that writers side by side do not wait for one another.
+insert into mucluc.version_stat (version_id, tenant, part, n, total_len, stale)
+select %(version)s, %(tenant)s, 0, 0, 0, true
+where not exists (select 1 from mucluc.version_stat s where s.version_id = %(version)s
+                  and s.tenant = %(tenant)s and s.stale)
+on conflict (version_id, tenant) do update set stale = true;
+
+-- name: statistics_stale
+-- Whether the document frequencies of a tenant in a version must be counted again.
+select 1 as present from mucluc.version_stat
+where version_id = %(version)s and tenant = %(tenant)s and stale;
 
 -- name: newly_ended
 -- Whether a revision ended since the vector index was last cleared of ended ones.

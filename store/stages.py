@@ -387,6 +387,8 @@ def publish(store: Store, run: int, publication: Publication) -> tuple[int, int]
         present = connection.execute(query("count_entries"), pairs).fetchone()
         if present is None or present["present"] != len(publication.chunks):
             raise Incomplete(str(revision.id))
+        if entries:
+            connection.execute(query("mark_statistics_stale"), pairs)
         shown = connection.execute(
             query("publish_revision"),
             {

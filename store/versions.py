@@ -192,13 +192,19 @@ def build_indexes(store: Store, version: Version) -> int:
     return built
 
 
-def refresh_statistics(store: Store, run: int, version: int, tenant: str) -> None:
-    """Count a tenant's document frequencies and lengths anew, for BM25."""
+def refresh_statistics(store: Store, run: int, version: int, tenant: str) -> bool:
+    """Count a tenant's document frequencies and lengths anew for BM25, if entries changed.
+
+    Returns whether they had.
+    """
     values = {"version": version, "tenant": tenant}
     with store.transaction(run) as connection:
+        if connection.execute(query("statistics_stale"), values).fetchone() is None:
+            return False
         connection.execute(query("clear_lexeme_stats"), values)
         connection.execute(query("count_lexemes"), values)
         connection.execute(query("count_entries_of_tenant"), values)
+    return True
 
 
 def cool(store: Store, run: int, version: int, day: date) -> int:

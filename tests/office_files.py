@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import zipfile
+from email.message import EmailMessage
+
+from parsers.elements import Parsed, Table
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -152,3 +155,45 @@ def epub_file(chapters: dict[str, str], order: list[str]) -> bytes:
     for name, inner in chapters.items():
         parts[f"OPS/{name}.xhtml"] = f"<html><body>{inner}</body></html>"
     return zipped(parts)
+
+
+def said(parsed: Parsed) -> list[tuple[str, int | None, str]]:
+    """Return (kind, level, text) of every element but the tables."""
+    return [(e.kind.value, e.level, e.text) for e in parsed.elements if e.table is None]
+
+
+def tables(parsed: Parsed) -> list[Table]:
+    """Return the tables of a document."""
+    return [e.table for e in parsed.elements if e.table is not None]
+
+
+def grid(found: Table) -> list[list[str]]:
+    """Return a table's texts row by row, spans written out."""
+    rows = [["" for _ in range(found.n_cols)] for _ in range(found.n_rows)]
+    for each in found.cells:
+        for r in range(each.row, each.row + each.row_span):
+            for c in range(each.col, each.col + each.col_span):
+                rows[r][c] = each.text
+    return rows
+
+
+def letter() -> EmailMessage:
+    """Return a short mail with a quote."""
+    message = EmailMessage()
+    message["Subject"] = "Thông báo giá mới"
+    message["From"] = "Phòng Kinh doanh <ban@example.com>"
+    message["To"] = "dai-ly@example.com"
+    message.set_content("Giá mới từ 01/04.\n\n> Giá cũ bao nhiêu?\n")
+    return message
+
+
+RTF = rb"""{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fcharset0 Arial;}{\f1\fcharset163 Arial;}}
+{\header Company}{\stylesheet{\s1\b heading 1;}}
+\pard\s1\b Ph\u237?\b0\par
+\pard Gi\'e1 {\v hidden}{\deleted old }m\f1\'fdi{\footnote Note text}.\f0\par
+\trowd\clvmgf\cellx1000\cellx2000\cellx3000\pard\intbl Zone\cell Plan\cell Fee\cell\row
+\trowd\clvmgf\cellx1000\cellx2000\cellx3000\pard\intbl North\cell Basic\cell 18\cell\row
+\trowd\clvmrg\cellx1000\cellx2000\cellx3000\pard\intbl\cell Plus\cell
+\pard\intbl\itap2 Min\nestcell 5\nestcell{\*\nesttableprops\trowd\cellx2500\cellx3000\nestrow}
+\pard\intbl 27\cell\row
+\pard The end\par}"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -99,9 +100,7 @@ def search(
     """Search as the command line does."""
     found, _ = retrieve(
         store,
-        SearchRequest(
-            query=query, tenant=tenant, principals=principals, as_of=as_of, index=index
-        ),
+        SearchRequest(query=query, tenant=tenant, principals=principals, as_of=as_of, index=index),
         RetrievalPolicy(k=k),
         load,
     )
@@ -124,12 +123,25 @@ class Writes:
 
 def writes(store: Store) -> Writes:
     """Inserted, updated and deleted rows of every table so far, flushed first."""
+    # A backend reports what it wrote when it ends: end all of the pool's, and wait for it.
     with store.pool.connection() as connection:
-        connection.execute("select pg_stat_force_next_flush()")
-    store.pool.check()
+        pids = connection.execute(
+            "select array_agg(pid) as pids from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+            " and backend_type = 'client backend'"
+        ).fetchone()
+        mine = connection.execute("select pg_backend_pid() as pid").fetchone()
+    store.pool.drain()
+    gone = [*(pids["pids"] or []), mine["pid"]]  # type: ignore[index]
     with store.pool.connection() as connection:
-        connection.execute("select pg_stat_force_next_flush()")
-        connection.commit()
+        for _ in range(200):
+            left = connection.execute(
+                "select count(*) as n from pg_stat_activity where pid = any(%s)", [gone]
+            ).fetchone()
+            connection.commit()
+            if not left["n"]:  # type: ignore[index]
+                break
+            time.sleep(0.02)
         rows = connection.execute(
             "select relname, n_tup_ins + n_tup_upd + n_tup_del as n from pg_stat_user_tables"
             " where schemaname = 'mucluc'"
@@ -160,13 +172,12 @@ def content(store: Store) -> dict[str, list[Any]]:
         "entry": "chunk_id, version_id, tenant, document_id, embedding::text, tsv::text, len, hot",
         "quarantine": "document_id, reason, cause",
         "lexeme_stat": "version_id, tenant, lexeme, df",
-        "version_stat": "version_id, tenant, part, n, total_len",
+        "version_stat": "version_id, tenant, part, n, total_len, stale",
         "alias": "index_name, name, version_id",
     }
     return {
         table: sorted(
-            str(list(row.values()))
-            for row in rows(store, f"select {listed} from mucluc.{table}")
+            str(list(row.values())) for row in rows(store, f"select {listed} from mucluc.{table}")
         )
         for table, listed in columns.items()
     }

@@ -1,5 +1,6 @@
 """Every embedding model: sound vectors, nothing truncated (I4), nothing leaked (I10)."""
 
+import contextlib
 import json
 import logging
 import subprocess
@@ -63,7 +64,7 @@ class FakeHandler(BaseHTTPRequestHandler):
         if order == "shuffled":
             rows.reverse()
         if order == "garbage":
-            rows[0]["embedding"] = "%%%"
+            rows[0]["embedding"] = "abc"  # no base64
         usage = {"prompt_tokens": 1, "total_tokens": 1}
         return self._send(200, {"object": "list", "data": rows, "model": "m", "usage": usage})
 
@@ -74,7 +75,8 @@ class FakeHandler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.send_header("retry-after-ms", "1")
         self.end_headers()
-        self.wfile.write(data)
+        with contextlib.suppress(BrokenPipeError):  # the client that timed out is gone
+            self.wfile.write(data)
 
     def log_message(self, *_args):
         pass
@@ -146,16 +148,20 @@ def test_two_models_of_different_dimension_have_different_fingerprints():
     assert len({small.card.fingerprint, large.card.fingerprint, load("e5").card.fingerprint}) == 3
 
 
-def test_e5_finds_across_languages_and_without_diacritics():
+def test_e5_finds_across_languages_and_without_accents():
     embedder = load("e5")
     passages = embedder.embed_passages(
         [
             "Nhân viên được hưởng mười hai ngày nghỉ phép năm.",
-            "The warranty covers the battery for twenty-four months.",
+            "Pin được bảo hành hai mươi bốn tháng kể từ ngày giao.",
             "Giá bán lẻ của máy lọc nước là 8.500.000 đồng.",
         ]
     )
-    questions = ["How many days of annual leave?", "bao hanh pin bao lau", "price of the purifier"]
+    questions = [
+        "nghi phep nam bao nhieu ngay",
+        "How long is the battery covered?",
+        "purifier price",
+    ]
     found = [int(np.argmax(passages @ embedder.embed_query(text))) for text in questions]
     assert found == [0, 1, 2]
 
@@ -222,7 +228,7 @@ def test_missing_extra_is_a_clear_error(monkeypatch):
     from enrich import sentence_models
 
     monkeypatch.setattr(sentence_models, "find_spec", lambda _name: None)
-    with pytest.raises(ModelUnavailable, match="models_extra_missing.*models"):
+    with pytest.raises(ModelUnavailable, match=r"models_extra_missing.*models"):
         sentence_models.load_minilm()
 
 

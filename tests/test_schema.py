@@ -48,7 +48,7 @@ def test_a_role_that_may_not_create_roles_is_told_what_to_ask_for(server: str) -
         connection.execute("create role lowly login")
         connection.execute("create database lowly_db owner lowly")
     url = embedded.beside(server, "lowly_db").replace("//postgres", "//lowly")
-    with pytest.raises(DatabaseUnusable, match="ALTER ROLE \"lowly\" CREATEROLE"):
+    with pytest.raises(DatabaseUnusable, match='ALTER ROLE "lowly" CREATEROLE'):
         install(url)
 
 
@@ -114,8 +114,12 @@ def test_i9_no_statistics_are_kept_of_words_names_and_vectors(store: Store) -> N
         ).fetchall()
     kept = {(row["relation"], row["column"]) for row in rows}
     # The partitioned parents hold no rows of their own; recipes and gates hold no document.
-    assert kept <= {("index_version", "recipe"), ("promotion", "gates"), ("entry_1", "embedding"),
-                    ("entry_1", "tsv")}
+    assert kept <= {
+        ("index_version", "recipe"),
+        ("promotion", "gates"),
+        ("entry_1", "embedding"),
+        ("entry_1", "tsv"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -176,7 +180,10 @@ def test_nfd_text_has_the_lexemes_of_nfc_text(store: Store) -> None:
         ),
         # A price list that expires leaves a gap and gives nothing back.
         (
-            [("2026-10-01", "2026-10-31", "2026-09-28"), ("2026-12-01", "2026-12-31", "2026-11-28")],
+            [
+                ("2026-10-01", "2026-10-31", "2026-09-28"),
+                ("2026-12-01", "2026-12-31", "2026-11-28"),
+            ],
             [("2026-10-01", "2026-11-01"), ("2026-12-01", "2027-01-01")],
         ),
         # Of equal starts the later revision wins.

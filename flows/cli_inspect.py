@@ -1,0 +1,140 @@
+"""mucluc inspect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
+import typer
+
+from flows.cli_errors import Exit, console, stop, told
+
+if TYPE_CHECKING:
+    from parsers.elements import Parsed
+
+
+def inspect(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files or folders.", exists=True, show_default=False)
+    ],
+    jsonl: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write one line of JSON a chunk to this file; - for standard output.",
+            show_default=False,
+        ),
+    ] = None,
+    model: Annotated[
+        str, typer.Option(help="Embedding model whose tokens and limits cut the chunks.")
+    ] = "e5",
+    settings: Annotated[
+        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
+    ] = None,
+) -> None:
+    """Show what a document becomes: its elements and its chunks. Needs no database.
+
+    Files are parsed as a sync does it: in a worker process, within time and memory limits.
+
+    [bold]mucluc inspect leave-policy.docx[/]
+    [bold]mucluc inspect ./documents --jsonl chunks.jsonl[/]
+    """
+    refused = 0
+    with told():
+        from enrich.embedders import load  # noqa: PLC0415
+        from enrich.tokenizers import recipe_for  # noqa: PLC0415
+        from evals.quality import rows_of  # noqa: PLC0415
+        from flows.settings import Settings  # noqa: PLC0415
+        from parsers.elements import Unreadable  # noqa: PLC0415
+        from parsers.registry import REASONS  # noqa: PLC0415
+        from parsers.worker import ParseWorker  # noqa: PLC0415
+
+        limits = Settings.load(settings).limits
+        embedder = load(model)
+        recipe = recipe_for(embedder.card, embedder.tokenizer)
+        out = click.open_file(str(jsonl), "w", encoding="utf-8") if jsonl else None
+        with ParseWorker(seconds=limits.parse_seconds, memory_mb=limits.parse_memory_mb) as worker:
+            for name, path in _files(paths):
+                try:
+                    parsed = worker.parse(_body(path), path.suffix.lower())
+                except Unreadable as problem:
+                    refused += 1
+                    reason = problem.hint or REASONS.get(problem.code, "")
+                    console().print(f"{name}: {problem.code}. {reason}", markup=False)
+                    continue
+                rows = list(
+                    rows_of(
+                        name,
+                        parsed,
+                        recipe=recipe,
+                        card=embedder.card,
+                        tokenizer=embedder.tokenizer,
+                    )
+                )
+                if out is not None:
+                    for row in rows:
+                        out.write(json.dumps(row, ensure_ascii=False) + "\n")
+                else:
+                    _print(name, parsed, rows, recipe.body_budget)
+    if refused and out is None and len(paths) == 1 and paths[0].is_file():
+        raise typer.Exit(int(Exit.FAILED))
+    if refused:
+        raise typer.Exit(int(Exit.DONE_BUT))
+
+
+def _files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
+    """(path relative to what was named, file), in a source's order and by its rules."""
+    from sources.folder import list_folder  # noqa: PLC0415
+
+    for path in paths:
+        listing = list_folder(path)
+        if not listing.files:
+            raise stop(Exit.WRONG_USE, f"{path} holds no document that a source would list.")
+        for listed in listing.files:
+            yield listed.uri, listed.path
+
+
+def _body(path: Path) -> bytes:
+    """A file's bytes behind its front matter."""
+    from sources.files import body_of  # noqa: PLC0415
+    from sources.frontmatter import has_front_matter, split  # noqa: PLC0415
+
+    data = path.read_bytes()
+    return body_of(data, split(data)[1]) if has_front_matter(path.name) else data
+
+
+def _print(name: str, parsed: Parsed, rows: list[dict[str, Any]], budget: int) -> None:
+    from rich.console import Console  # noqa: PLC0415
+    from rich.panel import Panel  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    out = Console(highlight=False)
+    kinds: dict[str, int] = {}
+    for element in parsed.elements:
+        kinds[element.kind.value] = kinds.get(element.kind.value, 0) + 1
+    out.rule(Text(name))
+    summary = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    out.print(Text(f"title: {parsed.title or '–'} · {summary} · {len(rows)} chunks"))
+    if parsed.warnings:
+        out.print(Text("warnings: " + ", ".join(parsed.warnings), style="yellow"))
+    for number, row in enumerate(rows, start=1):
+        text = Text(row["text"])
+        for start, end in row["added"]:
+            text.stylize("dim", start, end)
+        head = " › ".join(row["heading_path"]) or "–"
+        pages = f" · page {row['page_start']}" if row["page_start"] else ""
+        table = f" · table {row['table_id']}" if row["table_id"] else ""
+        out.print(
+            Panel(
+                text,
+                title=Text(f"{number}. {head}"),
+                title_align="left",
+                subtitle=Text(
+                    f"{row['tokens']} of {budget} tokens{pages}{table}"
+                    + "".join(f" · {warning}" for warning in row["warnings"])
+                ),
+                subtitle_align="right",
+            )
+        )
