@@ -59,13 +59,12 @@ class Style:
 
     def line(self, cells: Iterable[Sequence[Bit]]) -> tuple[Bit, ...]:
         """Join cells, each some bits, to one line."""
-        bits: list[Bit] = []
+        bits = [Bit(self.opening)] if self.opening else []
         for number, cell in enumerate(cells):
-            between = self.between if bits or self.opening else self.between.lstrip()
-            bits.append(Bit(between if number else self.opening))
+            if number:
+                bits.append(Bit(self.between if bits else self.between.lstrip()))
             bits += cell
-            bits = [bit for bit in bits if bit.text]
-        return tuple(bit for bit in (*bits, Bit(self.closing)) if bit.text)
+        return (*bits, Bit(self.closing)) if self.closing else tuple(bits)
 
 
 LINES = Style("", " | ", "", "")

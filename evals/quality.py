@@ -134,7 +134,7 @@ def main() -> int:
     options = parser.parse_args()
     truths = json.loads((options.cases / "ground_truth.json").read_text(encoding="utf-8"))
     by_name = {truth["file"]: truth for truth in truths}
-    console = Console()
+    console = Console(width=110)
     scored: list[Scored] = []
     lines: list[str] = []
     for name, rows, reason in rows_under(options.cases / "docs", by_name):

@@ -81,7 +81,15 @@ def told() -> Iterator[None]:
 
 
 def end_quietly(code: int) -> None:
-    """Leave at once, past the shutdown noise of libraries whose work is done."""
+    """Leave at once, past the shutdown noise of libraries whose work is done.
+
+    The servers that this process started do not end by themselves, so they are ended here.
+    """
+    from flows.prefect_env import end_server  # noqa: PLC0415
+    from store.embedded import leave  # noqa: PLC0415
+
     sys.stdout.flush()
     sys.stderr.flush()
+    end_server()
+    leave()
     os._exit(code)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeVar, cast
 from uuid import UUID
 
-from prefect import flow, task
+from prefect import Task, flow
 from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture
-from prefect.task_runners import ThreadPoolTaskRunner
+from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from flows import changes, stages
 from flows.finishing import make_report
@@ -19,73 +19,89 @@ from flows.policies import DELAYS, RETRIES, retry_transient
 from flows.report import Report
 
 THREADS = 4
+RUNNER: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=THREADS)
 
-# Nothing is cached or persisted by Prefect: the stage tables remember, in transactions (I8).
-_stage = task(
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    log_prints=False,
-    retries=RETRIES,
-    retry_delay_seconds=DELAYS,
-    retry_condition_fn=retry_transient,
-)
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-@_stage(name="list")
+def stage(name: str) -> Callable[[Callable[P, R]], Task[P, R]]:
+    """A Prefect task of the pipeline.
+
+    Prefect neither caches nor persists what it does: the stage tables remember, in transactions
+    (I8). Failures that can pass are tried again.
+    """
+
+    def decorate(function: Callable[P, R]) -> Task[P, R]:
+        return Task(
+            function,
+            name=name,
+            cache_policy=NO_CACHE,
+            persist_result=False,
+            log_prints=False,
+            retries=RETRIES,
+            retry_delay_seconds=list(DELAYS),
+            retry_condition_fn=retry_transient,
+        )
+
+    return decorate
+
+
+@stage("list")
 def list_source(run_id: int) -> int:
     """List the source's files."""
     return changes.list_source(job_of(run_id))
 
 
-@_stage(name="diff")
+@stage("diff")
 def diff(run_id: int) -> int:
     """Compare the listing with what is known; read what may have changed."""
     return changes.diff(job_of(run_id))
 
 
-@_stage(name="revoke")
+@stage("revoke")
 def revoke(run_id: int) -> list[list[UUID]]:
     """Put deletions, access and validity in force; returns batches of revision ids."""
     return changes.revoke(job_of(run_id))
 
 
-@_stage(name="parse")
+@stage("parse")
 def parse(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Bytes to elements."""
     return stages.parse(job_of(run_id), batch)
 
 
-@_stage(name="chunk")
+@stage("chunk")
 def chunk(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Elements to chunks."""
     return stages.chunk_batch(job_of(run_id), batch)
 
 
-@_stage(name="contextualize")
+@stage("contextualize")
 def contextualize(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Chunks to contextual texts."""
     return stages.contextualize_batch(job_of(run_id), batch)
 
 
-@_stage(name="embed")
+@stage("embed")
 def embed(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Contextual texts to embeddings, unless the memo has them."""
     return stages.embed(job_of(run_id), batch)
 
 
-@_stage(name="write")
+@stage("write")
 def write(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Embeddings to entries; each revision becomes visible whole."""
     return stages.write(job_of(run_id), batch)
 
 
-@_stage(name="index")
+@stage("index")
 def index(run_id: int, written: list[Any]) -> None:
     """Statistics, indexes, and the gates of a first version."""
     stages.index(job_of(run_id))
 
 
-@_stage(name="report")
+@stage("report")
 def report(run_id: int) -> Report:
     """Sum up, for the run's row and as a Prefect artifact: figures and ids only."""
     summary = make_report(job_of(run_id))
@@ -99,7 +115,7 @@ def report(run_id: int) -> Report:
 
 @flow(
     name="sync-source",
-    task_runner=ThreadPoolTaskRunner(max_workers=THREADS),
+    task_runner=RUNNER,
     persist_result=False,
 )
 def sync_source(run_id: int) -> Report:
@@ -111,9 +127,15 @@ def sync_source(run_id: int) -> Report:
     chunked = chunk.map(run_id, parsed)
     contextualized = contextualize.map(run_id, chunked)
     # Embed and write a batch before the next: it can be found while others are embedded.
-    written = [write.submit(run_id, embed.submit(run_id, batch)) for batch in contextualized]
+    written = [submit_write(run_id, batch) for batch in contextualized]
     index(run_id, settle(run_id, written))
     return report(run_id)
+
+
+def submit_write(run_id: int, batch: PrefectFuture[list[UUID]]) -> PrefectFuture[Any]:
+    """Queue a batch's embedding and, behind it, its writing."""
+    vectors: Any = embed.submit(run_id, cast("Any", batch))  # Prefect awaits a future argument
+    return write.submit(run_id, vectors)
 
 
 def settle(run_id: int, futures: Iterable[PrefectFuture[Any]]) -> list[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from pathlib import Path
 
 import psutil
@@ -55,3 +56,9 @@ def end_orphans(home: Path) -> int:
                 process.terminate()
                 ended += 1
     return ended
+
+
+def end_server() -> None:
+    """End this process's temporary server now; Prefect would do it at the interpreter's exit."""
+    if module := sys.modules.get("prefect.server.api.server"):
+        module.SubprocessASGIServer().stop()

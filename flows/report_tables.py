@@ -84,11 +84,11 @@ def _print_quarantine(store: Store, request: SyncRequest, out: Console) -> None:
         table.add_column(name, overflow="fold")
     reasons = {**SOURCE_REASONS, **PARSER_REASONS}
     for row in rows:
-        name = Text(row["uri"])
+        document = Text(row["uri"])
         if row["stale"]:
-            name.append(" (an earlier revision shows)", style="yellow")
+            document.append(" (an earlier revision shows)", style="yellow")
         table.add_row(
-            name,
+            document,
             row["reason"],
             Text(row["hint"] or reasons.get(row["reason"], "")),
             str(row["attempts"]),

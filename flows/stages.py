@@ -168,34 +168,84 @@ def _contextualize(job: SyncJob, revision_id: UUID) -> list[UUID]:
 
 
 def embed(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
-    """Embed the contextual texts of a batch that no memo holds."""
+    """Embed the contextual texts of a batch that no memo holds.
+
+    The texts of all its documents together: most documents have fewer chunks than an encoder
+    needs to keep the cores busy.
+    """
+    missing: dict[bytes, stages.Unembedded] = {}
+    owners: dict[bytes, list[UUID]] = {}
+
+    def gather(job: SyncJob, revision_id: UUID) -> list[UUID]:
+        for item in _missing_embeddings(job, revision_id):
+            missing[item.key] = item
+            owners.setdefault(item.key, []).append(revision_id)
+        return [revision_id]
+
     with job.tally.timing("embed"):
-        done = _each(job, batch, _embed)
+        done = _each(job, batch, gather)
+        job.progress.expect("embed", len(missing))
+        aside: dict[UUID, Exception] = {}
+        # Texts of like length side by side: an encoder that pads wastes least.
+        queue = iter(sorted(missing.values(), key=lambda item: (item.tokens, item.key)))
+        while part := list(islice(queue, EMBED_SLICE)):
+            for item, error in _embed_slice(job, part):
+                aside |= dict.fromkeys(owners[item.key], error)
+
+        def leave(job: SyncJob, revision_id: UUID) -> list[UUID]:
+            if revision_id in aside:
+                raise aside[revision_id]
+            return [revision_id]
+
+        done = _each(job, done, leave)
     job.progress.expect("write", len(done))
     return done
 
 
-def _embed(job: SyncJob, revision_id: UUID) -> list[UUID]:
+def _missing_embeddings(job: SyncJob, revision_id: UUID) -> list[stages.Unembedded]:
     pairs = _pairs(job, revision_id)
-    tenant, model = pairs.revision.tenant, job.recipe.fingerprint
-    missing = stages.missing_embeddings(
-        job.store, tenant, model, job.recipe.context_id, pairs.chunks, pairs.hashes
+    return stages.missing_embeddings(
+        job.store,
+        pairs.revision.tenant,
+        job.recipe.fingerprint,
+        job.recipe.context_id,
+        pairs.chunks,
+        pairs.hashes,
     )
-    job.progress.expect("embed", len(missing))
-    # Texts of like length side by side: an encoder that pads wastes least.
-    queue = iter(sorted(missing, key=lambda item: (item.tokens, item.key)))
-    while part := list(islice(queue, EMBED_SLICE)):
+
+
+def _embed_slice(
+    job: SyncJob, part: Sequence[stages.Unembedded]
+) -> list[tuple[stages.Unembedded, Exception]]:
+    """Embed texts and remember them, in one transaction; returns what could not be embedded.
+
+    A slice that the model refuses is halved until the refused text stands alone (I12).
+    """
+    try:
         vectors = job.embedder.embed_passages(
             [contextual_text(item.prefix, item.text) for item in part]
         )
-        rows = stages.add_embeddings(
-            job.store, job.run.id, tenant, model, [item.key for item in part], vectors
-        )
-        job.tally.add("embedded", len(part))
-        job.tally.add("tokens", sum(item.tokens for item in part))
-        job.tally.add("rows", rows)
-        job.progress.advance("embed", len(part))
-    return [revision_id]
+    except RUN_ERRORS:
+        raise
+    except Exception as error:
+        if len(part) == 1:
+            job.progress.advance("embed")
+            return [(part[0], error)]
+        middle = len(part) // 2
+        return [*_embed_slice(job, part[:middle]), *_embed_slice(job, part[middle:])]
+    rows = stages.add_embeddings(
+        job.store,
+        job.run.id,
+        job.request.tenant,
+        job.recipe.fingerprint,
+        [item.key for item in part],
+        vectors,
+    )
+    job.tally.add("embedded", len(part))
+    job.tally.add("tokens", sum(item.tokens for item in part))
+    job.tally.add("rows", rows)
+    job.progress.advance("embed", len(part))
+    return []
 
 
 def write(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:

@@ -46,7 +46,7 @@ def table_from_rows(
 
     Empty outer rows and columns and empty rows inside are dropped, title rows above the header
     become the caption, and lines of remarks or units above or below become notes. Counts that are
-    None are inferred; given ones count rows of ``rows`` as passed.
+    None are inferred; given ones count the leading ones of ``rows`` as passed.
     """
     grid = SpanGrid.build([[normalise(text) for text in row] for row in rows], merges)
     kept = [row for row in range(grid.n_rows) if grid.has_words(row)]
@@ -61,9 +61,14 @@ def table_from_rows(
         first = _leading_lines(trimmed, captions, remarks, header_rows is not None)
         last = _trailing_lines(trimmed, first, remarks)
     taken = kept[first:last]
+    # A title may be wider than the table under it.
+    filled = [c for c in columns if any(grid.full[r][c] for r in taken)]
+    columns = list(range(filled[0], filled[-1] + 1))
     grid = grid.keep(taken, columns)
     if header_rows is not None:
         header_rows = sum(row < header_rows for row in taken)
+    if header_cols is not None:
+        header_cols = sum(col < header_cols for col in columns)
     bold = frozenset(new for new, old in enumerate(taken) if old in bold_rows)
     found = headers_of(grid, bold, header_rows, header_cols)
     grid = _spread_headers(grid, found.header_rows)

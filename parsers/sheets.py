@@ -18,6 +18,7 @@ _DEFAULT_NAME = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_TITLE = 120
+MAX_OVERHANG = 50  # rows or columns that a span may reach past the last cell with words
 
 Position = tuple[int, int]
 Area = tuple[int, int, int, int]  # top, left, bottom, right; the last two are past the end
@@ -57,8 +58,7 @@ def sheet_elements(sheets: Sequence[Sheet]) -> list[Element]:
 def _visible(sheet: Sheet) -> Sheet:
     """Leave hidden rows and columns out and close the gaps; merges shrink with them."""
     texts = {at: text for at, raw in sheet.cells.items() if (text := normalise(raw))}
-    last_row = max((r for r, _ in texts), default=-1)
-    last_col = max((c for _, c in texts), default=-1)
+    last_row, last_col = _extent(texts, sheet.merges)
     rows = [r for r in range(last_row + 1) if r not in sheet.hidden_rows]
     cols = [c for c in range(last_col + 1) if c not in sheet.hidden_cols]
     row_at = {old: new for new, old in enumerate(rows)}
@@ -80,6 +80,17 @@ def _visible(sheet: Sheet) -> Sheet:
             merges.append((kept_rows[0], kept_cols[0], len(kept_rows), len(kept_cols)))
     bold = frozenset((row_at[r], col_at[c]) for r, c in sheet.bold if r in row_at and c in col_at)
     return Sheet(name=sheet.name, cells=cells, merges=merges, bold=bold)
+
+
+def _extent(texts: Mapping[Position, str], merges: Sequence[Merge]) -> Position:
+    """The last row and column with words, spans of cells with words included within reason."""
+    last_row = max((r for r, _ in texts), default=-1)
+    last_col = max((c for _, c in texts), default=-1)
+    spans = [m for m in merges if (m[0], m[1]) in texts]
+    return (
+        max([last_row, *(min(top + h - 1, last_row + MAX_OVERHANG) for top, _, h, _ in spans)]),
+        max([last_col, *(min(left + w - 1, last_col + MAX_OVERHANG) for _, left, _, w in spans)]),
+    )
 
 
 # --- cutting a sheet into blocks -----------------------------------------------------------------

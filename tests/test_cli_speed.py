@@ -23,15 +23,11 @@ assert result.exit_code == 0, result.output
 print(json.dumps(sorted(sys.modules)))
 """
 
-# A command on an unreachable database goes as far as opening it, then stops with an exit code.
+# Without its standalone mode, the application returns the exit code of a command.
 RUN = """
-import json, os, sys
+import json, sys
 from flows.cli import app
-code = None
-try:
-    app(sys.argv[1:], standalone_mode=False)
-except BaseException as exc:
-    code = getattr(exc, "exit_code", type(exc).__name__)
+code = app(sys.argv[1:], standalone_mode=False)
 sys.stdout.write("\\n" + json.dumps({"code": code, "modules": sorted(sys.modules)}))
 """
 
@@ -61,7 +57,6 @@ def test_help_imports_no_database_no_model_and_no_prefect(command: tuple[str, ..
     [
         ("search", "ERR_4021", "--tenant", "acme", "--as", "role:support"),
         ("versions",),
-        ("inspect", "hr/leave.docx", "--tenant", "acme"),
     ],
 )
 def test_a_quick_command_reaches_the_database_without_prefect_or_a_model_library(
@@ -97,4 +92,13 @@ def test_search_answers_from_an_index_without_prefect_or_torch(
     )
     assert found["code"] == 1
     assert "search.retrieval" in found["modules"]
+    assert set(found["modules"]) & set(HEAVY) == set()
+
+
+def test_inspect_shows_a_document_without_prefect_or_torch(tmp_path: Path) -> None:
+    page = tmp_path / "leave.md"
+    page.write_text("# Leave\n\nTwelve days a year.\n", encoding="utf-8")
+    found = json.loads(loaded(RUN, "inspect", str(page), MUCLUC_HOME=str(tmp_path / "home")))
+    assert not found["code"]
+    assert "chunkers.structure" in found["modules"], "nothing was chunked"
     assert set(found["modules"]) & set(HEAVY) == set()

@@ -65,21 +65,21 @@ def read_back(table: Table) -> dict[tuple[int, int], str]:
 
 def as_docx(rows: list[list[str]], merges: list[tuple[int, int, int, int]]) -> bytes:
     document = docx.Document()
-    table = document.add_table(rows=len(rows), cols=len(rows[0]))
-    for r, row in enumerate(rows):
-        for c, text in enumerate(row):
+    made = document.add_table(rows=len(rows), cols=len(rows[0]))
+    for r, texts in enumerate(rows):
+        for c, text in enumerate(texts):
             if text:
-                table.cell(r, c).text = text
+                made.cell(r, c).text = text
     for top, left, height, width in merges:
-        table.cell(top, left).merge(table.cell(top + height - 1, left + width - 1))
+        made.cell(top, left).merge(made.cell(top + height - 1, left + width - 1))
     return saved(document)
 
 
 def as_xlsx(rows: list[list[str]], merges: list[tuple[int, int, int, int]]) -> bytes:
     book = openpyxl.Workbook()
     sheet = book.active
-    for row in rows:
-        sheet.append([text or None for text in row])
+    for texts in rows:
+        sheet.append([text or None for text in texts])
     for top, left, height, width in merges:
         sheet.merge_cells(
             start_row=top + 1, start_column=left + 1, end_row=top + height, end_column=left + width

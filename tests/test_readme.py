@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 CLI = typer.main.get_command(app)
 COMMANDS = sorted(CLI.commands)  # type: ignore[attr-defined]
+PACKAGES = ("sources", "parsers", "chunkers", "enrich", "store", "search", "evals", "flows")
 # Commands as code names them in messages; other words after "mucluc" are prose.
 VERBS = {
     *("init", "sync", "plan", "backfill", "versions", "promote", "rollback", "gc", "erase"),
@@ -67,7 +68,10 @@ def problem(arguments: list[str]) -> str | None:
     except click.exceptions.Exit:
         return None
     except Exception as exc:  # typer carries a click of its own in some releases
-        return f"mucluc {shlex.join(arguments)}: {getattr(exc, 'message', None) or exc}"
+        message = str(getattr(exc, "message", None) or exc)
+        if re.match(r"path .* does not exist", message):
+            return None  # the pages speak of the reader's files
+        return f"mucluc {shlex.join(arguments)}: {message}"
     return None
 
 

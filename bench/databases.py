@@ -1,0 +1,68 @@
+"""A server of the bench's own, and fresh databases on it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from store import embedded
+from store.database import Store, open_store
+from store.install import install
+
+SECRET = "a secret of the bench, 32 bytes and more"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server. Its settings are the product's own: fsync is on."""
+
+    url: str
+    home: Path
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """URL of a fresh database with the schema; dropped afterwards."""
+        name = f"bench_{next(self._numbers)}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(
+                sql.SQL("create database {} template fresh").format(sql.Identifier(name))
+            )
+        try:
+            yield embedded.beside(self.url, name)
+        finally:
+            with psycopg.connect(self.url, autocommit=True) as connection:
+                connection.execute(
+                    sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name))
+                )
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """A store on a fresh database."""
+        with self.database() as url, open_store(url, SECRET.encode()) as store:
+            yield store
+
+
+@contextmanager
+def server() -> Iterator[Server]:
+    """Start a server in a folder of its own and stop it afterwards."""
+    home = Path(tempfile.mkdtemp(prefix="mucluc-bench-"))
+    os.environ["MUCLUC_HOME"], os.environ["MUCLUC_SECRET"] = str(home), SECRET
+    url = embedded.start(home / "postgres")
+    try:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("create database fresh")
+        install(embedded.beside(url, "fresh"))
+        yield Server(url, home)
+    finally:
+        embedded.stop(home / "postgres")
+        shutil.rmtree(home, ignore_errors=True)
