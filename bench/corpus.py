@@ -36,7 +36,9 @@ def sentence(draw: random.Random, language: str) -> str:
         who, does = (draw.choice(words.split()) for words in _ENGLISH[:2])
         how, where = (draw.choice(words.split("|")) for words in _ENGLISH[2:])
         text = f"All {who} {does} the case {how} and inform {where}"
-        code = f" under code ERR_{draw.randrange(1000, 9999)} for up to {draw.randrange(5, 900)} USD"
+        code = (
+            f" under code ERR_{draw.randrange(1000, 9999)} for up to {draw.randrange(5, 900)} USD"
+        )
     return text + (code if draw.random() < 1 / 3 else "") + "."
 
 
@@ -46,12 +48,12 @@ def paragraph(draw: random.Random, language: str) -> str:
 
 
 def document(number: int) -> str:
-    """The n-th document: a title and two to four sections of one or two paragraphs."""
+    """The n-th document: a title and one or two sections of one or two paragraphs."""
     draw = random.Random(number)
     language = ("en", "vi")[number % 2]
     title = ("Policy", "Quy định")[number % 2]
     parts = [f"# {title} {number}: {draw.choice(_HEADINGS[language])}"]
-    for heading in draw.sample(_HEADINGS[language], draw.randint(2, 4)):
+    for heading in draw.sample(_HEADINGS[language], draw.randint(1, 2)):
         parts.append(f"## {heading}")
         parts += [paragraph(draw, language) for _ in range(draw.randint(1, 2))]
     return "\n\n".join(parts) + "\n"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -79,17 +77,3 @@ def told() -> Iterator[None]:
             "What is embedded is kept. Check the model (docs/models.md) and run the command again.",
         ) from None
 
-
-def end_quietly(code: int) -> None:
-    """Leave at once, past the shutdown noise of libraries whose work is done.
-
-    The servers that this process started do not end by themselves, so they are ended here.
-    """
-    from flows.prefect_env import end_server  # noqa: PLC0415
-    from store.embedded import leave  # noqa: PLC0415
-
-    sys.stdout.flush()
-    sys.stderr.flush()
-    end_server()
-    leave()
-    os._exit(code)

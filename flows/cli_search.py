@@ -66,14 +66,19 @@ def search(
             SearchRequest,
         )
         from search.retrieval import retrieve  # noqa: PLC0415
+        from sources.principals import check_principal  # noqa: PLC0415
 
         loaded = Settings.load(settings)
+        try:
+            asker = tuple(check_principal(principal) for principal in principals or ())
+        except ValueError as exc:
+            raise stop(Exit.WRONG_USE, f"--as: {exc}.") from None
         zone = ZoneInfo(loaded.timezone_of(collection[0] if collection else None))
         name, _, alias = index.partition("@")
         request = SearchRequest(
             query=query,
             tenant=tenant,
-            principals=tuple(principals or ()),
+            principals=asker,
             as_of=as_of.date() if as_of else datetime.now(zone).date(),
             collections=tuple(collection) if collection else None,
             index=name,

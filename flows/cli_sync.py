@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli_errors import Exit, console, end_quietly, stop, told
+from flows.cli_errors import Exit, console, stop, told
 
 if TYPE_CHECKING:
     from flows.request import SyncRequest
@@ -99,7 +99,7 @@ def sync(
             if dry_run
             else _run(loaded, requests, as_json=as_json, root_moved=root_moved)
         )
-    end_quietly(code)
+    raise typer.Exit(code)
 
 
 def _requests(

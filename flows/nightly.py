@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 from uuid import UUID
 
@@ -25,16 +26,34 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class Defect(Exception):
+    """An error that no stage expects. ``code`` is its type and where in mucluc it arose."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
 def stage(name: str) -> Callable[[Callable[P, R]], Task[P, R]]:
     """A Prefect task of the pipeline.
 
     Prefect neither caches nor persists what it does: the stage tables remember, in transactions
-    (I8). Failures that can pass are tried again.
+    (I8). Failures that can pass are tried again. Of an error that is none of ours only its place
+    goes on: Prefect keeps what it says, and it may quote a document (I10).
     """
 
     def decorate(function: Callable[P, R]) -> Task[P, R]:
+        @wraps(function)
+        def told(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except stages.RUN_ERRORS:
+                raise
+            except Exception as exc:
+                raise Defect(stages.place_of(exc)) from None
+
         return Task(
-            function,
+            told,
             name=name,
             cache_policy=NO_CACHE,
             persist_result=False,
@@ -127,28 +146,27 @@ def sync_source(run_id: int) -> Report:
     chunked = chunk.map(run_id, parsed)
     contextualized = contextualize.map(run_id, chunked)
     # Embed and write a batch before the next: it can be found while others are embedded.
-    written = [submit_write(run_id, batch) for batch in contextualized]
-    index(run_id, settle(run_id, written))
+    written = [future for batch in contextualized for future in submit_write(run_id, batch)]
+    index(run_id, settle(run_id, [*parsed, *chunked, *contextualized, *written]))
     return report(run_id)
 
 
-def submit_write(run_id: int, batch: PrefectFuture[list[UUID]]) -> PrefectFuture[Any]:
+def submit_write(run_id: int, batch: PrefectFuture[list[UUID]]) -> list[PrefectFuture[Any]]:
     """Queue a batch's embedding and, behind it, its writing."""
     vectors: Any = embed.submit(run_id, cast("Any", batch))  # Prefect awaits a future argument
-    return write.submit(run_id, vectors)
+    return [vectors, write.submit(run_id, vectors)]
 
 
 def settle(run_id: int, futures: Iterable[PrefectFuture[Any]]) -> list[Any]:
-    """Wait for every batch. A batch that failed is in the report, and does not stop the others."""
+    """Wait for every task. A batch that failed is in the report, and does not stop the others."""
     job = job_of(run_id)
     for future in futures:
         future.wait()
         state = future.state
-        if state.is_completed():
-            continue
-        error = state.result(raise_on_failure=False) if state.is_failed() else None
-        code = getattr(error, "code", None) or type(error).__name__ if error else state.name
-        job.failures.append(str(code))
+        # A stage behind a failed one never starts: the failed one says why.
+        if state.is_failed() or state.is_crashed():
+            error = state.result(raise_on_failure=False)
+            job.failures.append(str(getattr(error, "code", None) or type(error).__name__))
     return []
 
 

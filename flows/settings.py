@@ -18,8 +18,6 @@ from flows.settings_errors import SettingsError, explain, find_secrets, nearest
 from flows.settings_tables import (
     DEFAULT_INDEX,
     Collection,
-    Glossary,
-    History,
     IndexRecipe,
     Limits,
     Name,
@@ -66,11 +64,9 @@ class Settings(BaseSettings):
     recipe: Recipe = Recipe()
     limits: Limits = Limits()
     versions: Versions = Versions()
-    history: History = History()
     search: Search = Search()
     schedule: Schedule = Schedule()
     openai: OpenAI = OpenAI()
-    glossary: Glossary = Glossary()
     database_url: SecretStr | None = None
     secret: SecretStr | None = None
     openai_api_key: SecretStr | None = None
@@ -179,10 +175,7 @@ class Settings(BaseSettings):
             )
             for tenant in self.tenants
         )
-        glossary = self.glossary
-        if glossary.path is not None:
-            glossary = Glossary(path=base / glossary.path.expanduser())
-        return self.model_copy(update={"home": home, "tenants": tenants, "glossary": glossary})
+        return self.model_copy(update={"home": home, "tenants": tenants})
 
 
 def secret(settings: Settings) -> bytes:

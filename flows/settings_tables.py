@@ -64,7 +64,6 @@ def _without_password(url: str) -> str:
 
 # TOML tells a number from a text and a truth value: so do these, where pydantic would convert.
 Count = Annotated[int, Field(strict=True, ge=1)]
-Days = Annotated[int, Field(strict=True, ge=0)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 Flag = Annotated[bool, Field(strict=True)]
 Name = Annotated[str, AfterValidator(_name)]
@@ -154,16 +153,9 @@ class Limits(Table):
 
 
 class Versions(Table):
-    """Index versions: how long the previous one is kept, how entries are spread."""
+    """Index versions: how entries are spread."""
 
-    keep_previous_days: Days = 7
-    entry_hash_modulus: Annotated[int, Field(strict=True, ge=1, le=1024)] = 1
-
-
-class History(Table):
-    """How long ended revisions can be searched as of their time."""
-
-    keep_days: Days = 1095
+    entry_hash_modulus: Annotated[int, Field(strict=True, ge=1, le=64)] = 1
 
 
 class Search(Table):
@@ -171,8 +163,6 @@ class Search(Table):
 
     k: Count = 5
     rrf_k: Count = 60
-    exact_share: Share = 0.2
-    ef_search: Annotated[int, Field(strict=True, ge=1, le=1000)] = 200  # pgvector's own bounds
 
 
 class Schedule(Table):
@@ -185,12 +175,6 @@ class OpenAI(Table):
     """An OpenAI-compatible endpoint; ``None`` is OpenAI's own."""
 
     base_url: Annotated[str, AfterValidator(_without_password)] | None = None
-
-
-class Glossary(Table):
-    """A company's own words."""
-
-    path: Path | None = None
 
 
 def refuse_twins(table: str, names: Iterable[str]) -> None:

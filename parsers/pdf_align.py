@@ -10,6 +10,7 @@ from parsers.pdf_columns import (
     EDGE,
     Columns,
     Row,
+    best_edges,
     column_edges,
     cut_at_gutters,
     has_full_rule,
@@ -71,7 +72,7 @@ def is_drawn_rule(line: Line) -> bool:
 
 
 def _grid_from_rules(rows: list[Row], rules: Sequence[Rule], edges: Sequence[float]) -> Grid | None:
-    xs = column_edges([row for row in rows if len(row.parts) > 1])
+    xs = best_edges([row for row in rows if len(row.parts) > 1])
     return build_grid(rows, xs, rules, edges)
 
 

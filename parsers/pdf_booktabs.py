@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from parsers.pdf_columns import Columns, Row, column_edges, looks_tabular
+from parsers.pdf_columns import Columns, Row, best_edges, is_figures, looks_tabular
 from parsers.pdf_drawings import Rule
 
 MAX_HEADER_LINES = 6
@@ -81,8 +81,10 @@ def _is_booktabs(rows: list[Row], inside: list[int], head: list[int]) -> bool:
         or not any(len(rows[i].parts) > 1 for i in head)
     ):
         return False
-    xs = column_edges(multi)
-    return len(xs) > 2 and looks_tabular(multi, xs, relaxed=True)
+    xs = best_edges(multi)
+    return len(xs) > 2 and looks_tabular(
+        [row for row in multi if is_figures(row)] or multi, xs, relaxed=True
+    )
 
 
 def widened(rows: list[Row], first: int, last: int, rules: Sequence[Rule]) -> tuple[int, int]:
@@ -91,7 +93,7 @@ def widened(rows: list[Row], first: int, last: int, rules: Sequence[Rule]) -> tu
     Lines under every row leave the header outside, lines above every row the last record.
     """
     multi = [row for row in rows[first : last + 1] if len(row.parts) > 1]
-    xs = column_edges(multi)
+    xs = best_edges(multi)
     if len(xs) < 3:
         return first, last
     columns = Columns.of(multi, xs)

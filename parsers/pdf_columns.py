@@ -215,7 +215,7 @@ def looks_tabular(rows: list[Row], xs: list[float], *, relaxed: bool = False) ->
     if any(not column for column in columns) or crossing > 0.25 * len(rows):
         return False
     prose = [_is_prose(column, len(rows)) for column in columns]
-    if sum(prose) >= 2 or (any(prose[1:]) and len(rows) >= 6 and not relaxed):
+    if sum(prose) >= 2 or (prose[-1] and len(rows) >= 6 and not relaxed):
         return False
     return relaxed or _has_cells(rows, columns)
 
@@ -228,6 +228,7 @@ def _has_cells(rows: list[Row], columns: list[list[Line]]) -> bool:
     is_form = any(fmean(text.endswith(":") for text in column) > 0.5 for column in texts)
     is_list = len(columns) == 2 and (max(len(text) for text in texts[0]) < 5 or figures[1] < 0.7)
     has_words = any(char.isalpha() for text in everything for char in text)
+    is_contents = is_contents or (len(columns) == 2 and _are_pages(texts[1]))
     if is_contents or is_form or is_list or not has_words:
         return False
     if sum(_is_aligned(column, 0.6) for column in columns) < max(2, 0.5 * len(columns)):
@@ -239,6 +240,24 @@ def _has_cells(rows: list[Row], columns: list[list[Line]]) -> bool:
     straight = sum(_is_aligned(column, 0.45) for column in columns)
     is_wide = median(gaps) > 1.5 and straight >= len(columns) - 1
     return len(columns) >= 3 and is_wide and _is_terse(texts)
+
+
+def _are_pages(texts: list[str]) -> bool:
+    """Whether figures rise from line to line as the page numbers of a table of contents do."""
+    if not all(text.isdigit() and len(text) <= 3 for text in texts):
+        return False
+    return all(int(a) <= int(b) for a, b in pairwise(texts))
+
+
+def best_edges(rows: Sequence[Row]) -> list[float]:
+    """Edges of the columns by all rows, or by those with figures where they show more.
+
+    Headings over several columns hide the gutters that the figures below leave free.
+    """
+    xs = column_edges(rows)
+    figures = [row for row in rows if is_figures(row)]
+    finer = column_edges(figures, rows) if len(figures) > 2 else xs
+    return finer if len(finer) > len(xs) and looks_tabular(figures, finer, relaxed=True) else xs
 
 
 def is_figures(row: Row) -> bool:

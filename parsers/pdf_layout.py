@@ -99,7 +99,9 @@ def _is_prose_column(column: list[Item]) -> bool:
     right = max(line.x1 for line in lines)
     width = max(right - min(line.x0 for line in lines), 1.0)
     long = [line for line in lines if line.x1 - line.x0 > 0.8 * width and len(line.words) >= 4]
-    return len(long) > 0.5 * len(lines)
+    # Lines of sentences mostly begin in the middle of one; cells begin with a capital or a figure.
+    going_on = [line for line in lines if line.text[:1].islower()]
+    return len(long) > 0.5 * len(lines) and len(going_on) > 0.3 * len(lines)
 
 
 def _take_tables(

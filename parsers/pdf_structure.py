@@ -16,6 +16,8 @@ from parsers.text import has_text, one_line
 MAX_LEVEL = 6
 _ENDS = (".", "!", "?", ":", ";", "”", "…", ".”", ")")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_HALVES = re.compile(rf"(?<={SOFT_HYPHEN})")  # a cell's text after each hyphen in doubt
+_PIECES = re.compile(rf"\S*{SOFT_HYPHEN}\S*")
 _BROKEN = re.compile(rf"([^\W\d_]{{2,}})[-{SOFT_HYPHEN}]$")
 _LEGAL = (
     re.compile(r"^(phần|part)\s+(thứ\s+\w+|[ivxlc]+|\d+|[a-z])\b", re.I),
@@ -52,7 +54,7 @@ def structure(
     for (first, rest), style in zip(joined, styles, strict=True):
         raw = tables.get(id(first))
         if raw is not None:
-            table = raw.build()
+            table = raw.build(lambda text: join_lines(_HALVES.split(text), words))
             if table is not None:
                 elements.append(
                     Element(
@@ -110,7 +112,7 @@ def _vocabulary(blocks: Iterable[Block], tables: Iterable[RawTable]) -> set[str]
             words.update(found[:-1] if line.endswith(("-", SOFT_HYPHEN)) else found)
     for raw in tables:
         for cell in raw.cells:
-            words.update(_WORD.findall(cell.text.casefold()))
+            words.update(_WORD.findall(_PIECES.sub(" ", cell.text.casefold())))
     return words
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from parsers.elements import Table
@@ -126,8 +126,9 @@ class RawTable:
             bold_rows=self.bold_rows(),
         ).header_rows
 
-    def build(self) -> Table | None:
-        """The finished table; None where it holds no words."""
+    def build(self, mend: Callable[[str], str]) -> Table | None:
+        """The finished table; None where it holds no words. ``mend`` undoes hyphenation."""
+        self.cells = [replace(cell, text=mend(cell.text)) for cell in self.cells]
         self._hoist_header()
         return table_from_rows(
             self.rows(),

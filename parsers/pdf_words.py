@@ -238,14 +238,15 @@ def segments_of(line: Line, gap: float) -> list[Line]:
 def text_of(words: Sequence[Word]) -> str:
     """The text of words that belong to one cell: its lines joined by spaces.
 
-    A hyphen that pdfium takes for a mere line end goes; any other one stays, without a space.
+    A hyphen at a line's end in front of a small letter becomes ``SOFT_HYPHEN``: only the words of
+    the whole document tell whether it belongs to the word.
     """
     text = ""
     for line in lines_of(words) if all(word.upright for word in words) else _sideways(words):
-        if text.endswith(SOFT_HYPHEN) and line.text[:1].islower():
-            text = text[:-1] + line.text
+        if text.endswith((SOFT_HYPHEN, "-")) and text[-2:-1].isalpha() and line.text[:1].islower():
+            text = text[:-1] + SOFT_HYPHEN + line.text
         elif text.endswith((SOFT_HYPHEN, "-")) and len(text) > 2 and text[-2].isalnum():
             text += line.text if line.text[:1].isalnum() else f" {line.text}"
         else:
             text = f"{text} {line.text}" if text else line.text
-    return text.replace(SOFT_HYPHEN, "-")
+    return text[:-1] + "-" if text.endswith(SOFT_HYPHEN) else text

@@ -221,19 +221,21 @@ def _texts(sheet: Sheet, area: Area) -> list[list[str]]:
 def _read_area(sheet: Sheet, area: Area, name: str) -> list[Element]:
     top, left, bottom, right = area
     rows = _texts(sheet, area)
-    filled = [[text for text in row if text] for row in rows]
-    if all(len(row) <= 1 for row in filled) and not _is_column(filled):
-        lines = "\n".join(row[0] for row in filled if row)
-        return [Element(kind=Kind.TEXT, text=lines)] if lines else []
-    if len(rows) <= 3 and all(len(row) <= 2 for row in filled) and min(map(len, filled)) < 2:
-        return [Element(kind=Kind.TEXT, text="\n".join(" ".join(row) for row in filled if row))]
-    if len(rows) == 1 and len(filled[0]) == 2:
-        return [Element(kind=Kind.TEXT, text=" ".join(filled[0]))]
     merges = [
         (r - top, c - left, height, width)
         for r, c, height, width in sheet.merges
         if top <= r < bottom and left <= c < right
     ]
+    filled = [[text for text in row if text] for row in rows]
+    if all(len(row) <= 1 for row in filled) and not _is_column(filled):
+        lines = "\n".join(row[0] for row in filled if row)
+        return [Element(kind=Kind.TEXT, text=lines)] if lines else []
+    is_tall = any(height > 1 for _, _, height, _ in merges)
+    is_short = len(rows) <= 3 and all(len(row) <= 2 for row in filled)
+    if is_short and not is_tall and min(map(len, filled)) < 2:
+        return [Element(kind=Kind.TEXT, text="\n".join(" ".join(row) for row in filled if row))]
+    if len(rows) == 1 and len(filled[0]) == 2:
+        return [Element(kind=Kind.TEXT, text=" ".join(filled[0]))]
     bold = {
         r - top
         for r in range(top, bottom)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -69,3 +70,19 @@ def store(database: str) -> Iterator[Store]:
     """An open store on a fresh database."""
     with open_store(database, SECRET, max_connections=6) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def prefect_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """URL of one Prefect API for the whole session: each costs ten seconds to start."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
+    patch.setenv("PREFECT_HOME", str(tmp_path_factory.mktemp("prefect")))
+    from prefect.settings import get_current_settings
+    from prefect.testing.utilities import prefect_test_harness
+
+    with prefect_test_harness(server_startup_timeout=180):
+        url = get_current_settings().api.url
+        assert url is not None
+        yield url
+    patch.undo()

@@ -1,0 +1,67 @@
+"""Runs the command line as a person does: the console script, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from conftest import SECRET
+
+MUCLUC = Path(sys.executable).with_name("mucluc")
+PATIENCE = 300  # seconds; a loaded machine starts Prefect's server slowly
+
+
+def environment(home: Path, **values: str | None) -> dict[str, str]:
+    """An environment with a home of its own, the tests' secret, and nothing of the caller's."""
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PREFECT_", "MUCLUC_", "DATABASE_URL", "OPENAI_"))
+    }
+    settings = {
+        "MUCLUC_HOME": str(home),
+        "MUCLUC_SECRET": SECRET.decode(),
+        "COLUMNS": "200",
+        "NO_COLOR": "1",
+    } | {name: value for name, value in values.items() if value is not None}
+    return inherited | settings
+
+
+def start(
+    *arguments: str | Path, env: dict[str, str], cwd: Path | None = None
+) -> subprocess.Popen[str]:
+    """Start the command and do not wait for it."""
+    return subprocess.Popen(
+        [MUCLUC, *map(str, arguments)],
+        env=env,
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def mucluc(
+    *arguments: str | Path, env: dict[str, str], cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end."""
+    return subprocess.run(
+        [MUCLUC, *map(str, arguments)],
+        env=env,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def last_line(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """The JSON object on the last line of standard output."""
+    assert done.stdout, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
