@@ -1,7 +1,7 @@
 # Two ways in:  make demo  (the core alone, a few minutes)   make test  (everything)
-# Needs python3 >= 3.11 with venv and pip, nothing else. Works as root and as anybody.
+# Needs Python 3.11, 3.12 or 3.13 with venv and pip, nothing else. Works as root and as anybody.
 
-PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(if $(shell $(p) -c 'import sys; print("y" if sys.version_info >= (3, 11) else "")' 2>/dev/null),$(p),)))
+PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(if $(shell $(p) -c 'import sys; print("y" if (3, 11) <= sys.version_info < (3, 14) else "")' 2>/dev/null),$(p),)))
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --quiet --no-compile
@@ -41,9 +41,9 @@ lint: $(VENV)/all.stamp ## Check style, format and types
 	@$(BIN)/mypy
 
 bench: $(VENV)/all.stamp ## Measure the pipeline against bare calls, on this machine
-	@for file in bench/bench_*.py; do \
-		[ -f "$$file" ] || { echo "No benchmark in bench/."; exit 1; }; \
-		echo "==> bench: $$file"; $(BIN)/python "$$file" || exit 1; \
+	@for file in $$(grep -l __main__ bench/*.py); do \
+		name=bench.$$(basename $$file .py); \
+		echo "==> bench: $$name"; $(BIN)/python -m $$name || exit 1; \
 	done
 
 quality: $(VENV)/all.stamp ## Measure chunks and retrieval on the golden sets
@@ -57,19 +57,19 @@ clean: ## Remove the environments, the demo's database and all caches
 
 # What is installed, by stamps: a second call installs nothing, a changed pin installs again.
 $(BIN)/python:
-	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed. Name one: make PYTHON=/path/to/python3"; exit 1; }
+	@[ -n "$(PYTHON)" ] || { echo "Python 3.11, 3.12 or 3.13 is needed. Name one: make demo PYTHON=/path/to/python3.12"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) has no venv. On Debian: apt install python3-venv"; exit 1; }
 	@echo "==> environment: $(VENV), $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/core.stamp: pyproject.toml constraints.txt | $(BIN)/python
-	@echo "==> install: the core packages (about 300 MB; a minute or two with a fast network)"
+	@echo "==> install: the core packages (about 500 MB; a minute or two with a fast network)"
 	@$(PIP) -c constraints.txt -e .
 	@touch $@
 
 $(VENV)/all.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "==> install: $(TORCH)"
 	@$(PIP) --no-deps '$(TORCH)' 2>/dev/null || $(PIP) --no-deps --index-url $(TORCH_INDEX) '$(TORCH)'
-	@echo "==> install: all formats, all models and the tools (about 2.5 GB; some minutes)"
+	@echo "==> install: all formats, all models and the tools (about 2.2 GB; some minutes)"
 	@$(PIP) -c constraints.txt -e '.[formats,models,dev]'
 	@touch $(VENV)/core.stamp $@

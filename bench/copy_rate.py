@@ -108,17 +108,18 @@ def run(place: Server, *, pairs: int = PAIRS, rows: int = ROWS) -> list[Ratio]:
     found: dict[tuple[str, int], list[float]] = {}
     rates: list[int] = []
     with place.store() as store:
-        run_id = open_run(store, kind="sync", lock_key="bench").id
+        opened = open_run(store, kind="sync", lock_key="bench")
         for number in range(pairs):
             for size in (rows, EMBED_SLICE):
                 keys, vectors = memo_rows(rows if size == rows else rows // 4, number)
-                took = ours(store, run_id, keys, vectors, size)
+                took = ours(store, opened.id, keys, vectors, size)
                 for name in ("plain", "keyed"):
-                    bare = bare_copy(store.url, name, keys, vectors, size)  # type: ignore[arg-type]
+                    bare = bare_copy(store.url, name, keys, vectors, size)
                     # Of rows per second: ours by bare.
                     found.setdefault((name, size), []).append(bare / took)
                 if size == rows:
                     rates.append(round(rows / took))
+        opened.release()
         lexing = entry_rate(store, ENTRY_ROWS)
     names = {"plain": "plain table", "keyed": "same primary key"}
     ratios = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import psycopg
 from psycopg import sql
 
@@ -44,6 +46,21 @@ class Server:
                 connection.execute(
                     sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name))
                 )
+
+    def cpu_seconds(self) -> float:
+        """Processor seconds so far of this process, the server, and all that they started.
+
+        Beside wall time, since other programs on the machine do not count.
+        """
+        postmaster = int((self.home / "postgres" / "postmaster.pid").read_text().split()[0])
+        total = 0.0
+        for root in (psutil.Process(), psutil.Process(postmaster)):
+            for process in (root, *root.children(recursive=True)):
+                with contextlib.suppress(psutil.Error):
+                    spent = process.cpu_times()
+                    total += spent.user + spent.system + spent.children_user
+                    total += spent.children_system
+        return total
 
     @contextmanager
     def store(self) -> Iterator[Store]:

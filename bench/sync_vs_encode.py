@@ -7,7 +7,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.corpus import write_documents
@@ -15,7 +16,6 @@ from bench.databases import Server, server
 from bench.ratios import PAIRS, Ratio, facts, machine, seconds, table
 from enrich.contextualize import contextual_text
 from enrich.embedders import load
-from enrich.models import Embedder
 from flows.report import Report
 from flows.request import SyncRequest, request_for
 from flows.settings import Settings
@@ -45,18 +45,28 @@ def contextual_texts(store: Store) -> list[str]:
     return [contextual_text(row["prefix"], row["text"]) for row in rows]
 
 
-def encode(embedder: Embedder, texts: Sequence[str]) -> float:
-    """Seconds of the bare encode, one call for all."""
-    return seconds(lambda: embedder.embed_passages(texts))
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Wall and processor seconds."""
+
+    wall: float
+    cpu: float
 
 
-def flow_run(place: Server, folder: Path, model: str) -> tuple[float, Report, list[str]]:
-    """Seconds of a whole sync in this process through the Prefect flow, its report, its texts."""
+def spend(place: Server, call: Callable[[], object]) -> Spent:
+    """What one call costs, on the database's and Prefect's side too."""
+    before = place.cpu_seconds()
+    wall = seconds(call)
+    return Spent(wall, place.cpu_seconds() - before)
+
+
+def flow_run(place: Server, folder: Path, model: str) -> tuple[Spent, Report, list[str]]:
+    """Cost of a whole sync in this process through the Prefect flow, its report, its texts."""
     from flows.syncing import run_sync  # noqa: PLC0415
 
     with place.store() as store:
         reports: list[Report] = []
-        took = seconds(lambda: reports.append(run_sync(store, request(folder, model))))
+        took = spend(place, lambda: reports.append(run_sync(store, request(folder, model))))
         report = reports[0]
         if report.failed or report.quarantined or not report.embedded:
             raise SystemExit(f"the sync that was measured is not whole: {report.to_json()}")
@@ -87,29 +97,35 @@ def measure(
 ) -> list[Ratio]:
     """Pairs of (sync, bare encode), one after the other, each sync on a fresh database."""
     embedder = load(model)
-    flow, command, reports, chunks, bare = [], [], [], 0, 0.0
+    flow, processor, command, reports, chunks = [], [], [], [], 0
+    bare = Spent(0.0, 0.0)
     for number in range(pairs):
         took, report, texts = flow_run(place, folder, model)
-        bare = encode(embedder, texts)
-        flow.append(took / bare)
+        bare = spend(place, lambda texts=texts: embedder.embed_passages(texts))  # type: ignore[misc]
+        flow.append(took.wall / bare.wall)
+        processor.append(took.cpu / bare.cpu)
         reports.append(report)
         chunks = len(texts)
         if number < command_pairs:
-            command.append(command_run(place, folder, model) / bare)
-        print(f"  pair {number + 1} of {pairs}: {flow[-1]:.3f}", flush=True)
+            command.append(command_run(place, folder, model) / bare.wall)
+        print(
+            f"  pair {number + 1} of {pairs}: wall {flow[-1]:.3f}, cpu {processor[-1]:.3f}",
+            flush=True,
+        )
     middle = sorted(zip(flow, reports, strict=True), key=lambda pair: pair[0])[len(flow) // 2][1]
     told = {
         "model": model,
         "files": sum(middle.documents.values()),
         "chunks": chunks,
         "tokens a chunk": round(middle.tokens / chunks),
-        "bare ms a chunk": round(1000 * bare / chunks, 2),
+        "bare ms a chunk": round(1000 * bare.wall / chunks, 2),
         "stage ms a chunk": {
             stage: round(1000 * took / chunks, 2) for stage, took in middle.seconds.items()
         },
     }
     aim = None if model.startswith("hashing") else AIM
     found = [Ratio(name=f"sync / encode, {model}", pairs=tuple(flow), aim=aim, facts=told)]
+    found.append(Ratio(name=f"sync / encode, {model}, processor time", pairs=tuple(processor)))
     if command:
         found.append(Ratio(name=f"mucluc sync / encode, {model}", pairs=tuple(command)))
     return found

@@ -61,6 +61,14 @@ def rows_of(
     tokenizer: Tokenizer,
 ) -> Iterator[dict[str, Any]]:
     """Chunk a parsed file and yield its rows, with the text that would be embedded."""
+    pieces = chunks_of(parsed, recipe=recipe, card=card, tokenizer=tokenizer)
+    return (chunk_row(file, found, contextual) for found, contextual in pieces)
+
+
+def chunks_of(
+    parsed: Parsed, *, recipe: ChunkingRecipe, card: ModelCard, tokenizer: Tokenizer
+) -> Iterator[tuple[Chunk, str]]:
+    """Chunk a parsed file and yield each chunk with the text that would be embedded."""
     for found in chunk(parsed.elements, recipe=recipe, tokenizer=tokenizer):
         context = ContextInput(
             title=parsed.title,
@@ -68,7 +76,7 @@ def rows_of(
             page=found.page_start if parsed.page_native else None,
         )
         whole = contextualize(context, found.text, recipe=recipe, card=card, tokenizer=tokenizer)
-        yield chunk_row(file, found, whole.text)
+        yield found, whole.text
 
 
 def rows_under(

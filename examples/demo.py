@@ -103,8 +103,7 @@ def judge(question: dict[str, Any], results: list[dict[str, Any]]) -> str | None
 def show(result: dict[str, Any], quote: str) -> None:
     """Print one result: where it stands, when it holds, and its words."""
     place = [result["title"] or result["uri"]]
-    if result["section"] and result["section"] != place[0]:
-        place.append(result["section"])
+    place += [part for part in result["section"].split(" > ") if part and part != place[0]]
     print(f"  {result['rank']}. {' › '.join(place)}")
     valid = f"valid {result['valid_from'] or '…'} to {result['valid_to'] or '…'}"
     page = f" · page {result['page']}" if result["page"] is not None else ""

@@ -49,7 +49,10 @@ def init(
         raise stop(
             Exit.WRONG_USE, f"{path} is there already.", f"Overwrite it: mucluc init {path} --force"
         )
-    path.write_text(render_example(), encoding="utf-8")
+    try:
+        path.write_text(render_example(), encoding="utf-8")
+    except OSError as exc:
+        raise stop(Exit.WRONG_USE, f"{path} cannot be written: {exc.strerror}.") from None
     console().print(f"Wrote {path}. Name your tenants and sources in it, then: mucluc sync")
 
 

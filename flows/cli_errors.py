@@ -76,4 +76,3 @@ def told() -> Iterator[None]:
             f"the embedding model failed: {exc}.",
             "What is embedded is kept. Check the model (docs/models.md) and run the command again.",
         ) from None
-

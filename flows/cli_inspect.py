@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 import typer
@@ -13,6 +13,7 @@ import typer
 from flows.cli_errors import Exit, console, stop, told
 
 if TYPE_CHECKING:
+    from chunkers.chunk import Chunk
     from parsers.elements import Parsed
 
 
@@ -27,6 +28,17 @@ def inspect(
             show_default=False,
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write one file's page here; NAME.inspect.html in this folder by default, when "
+            "one file is named and nothing else is asked for.",
+            show_default=False,
+        ),
+    ] = None,
+    terminal: Annotated[
+        bool, typer.Option("--terminal", help="Print the chunks here, as for several files.")
+    ] = False,
     model: Annotated[
         str, typer.Option(help="Embedding model whose tokens and limits cut the chunks.")
     ] = "e5",
@@ -36,16 +48,26 @@ def inspect(
 ) -> None:
     """Show what a document becomes: its elements and its chunks. Needs no database.
 
-    Files are parsed as a sync does it: in a worker process, within time and memory limits.
+    One file becomes a page for the browser, with the elements on one side and the chunks on the
+    other; it stands alone and asks for no network. Files are parsed as a sync does it: in a worker
+    process, within time and memory limits.
 
     [bold]mucluc inspect leave-policy.docx[/]
+    [bold]mucluc inspect leave-policy.docx --terminal[/]
     [bold]mucluc inspect ./documents --jsonl chunks.jsonl[/]
     """
+    is_one = len(paths) == 1 and paths[0].is_file()
+    if html is not None and not is_one:
+        raise stop(Exit.WRONG_USE, "--html takes one file, no folder and no list of files.")
+    if html is None and is_one and jsonl is None and not terminal:
+        html = Path(f"{paths[0].name}.inspect.html")
+    terminal = terminal or (html is None and jsonl is None)
     refused = 0
     with told():
         from enrich.embedders import load  # noqa: PLC0415
         from enrich.tokenizers import recipe_for  # noqa: PLC0415
-        from evals.quality import rows_of  # noqa: PLC0415
+        from evals.quality import chunk_row, chunks_of  # noqa: PLC0415
+        from flows.inspect_page import render  # noqa: PLC0415
         from flows.settings import Settings  # noqa: PLC0415
         from parsers.elements import Unreadable  # noqa: PLC0415
         from parsers.registry import REASONS  # noqa: PLC0415
@@ -53,7 +75,8 @@ def inspect(
 
         limits = Settings.load(settings).limits
         embedder = load(model)
-        recipe = recipe_for(embedder.card, embedder.tokenizer)
+        card, tokenizer = embedder.card, embedder.tokenizer
+        recipe = recipe_for(card, tokenizer)
         out = click.open_file(str(jsonl), "w", encoding="utf-8") if jsonl else None
         with ParseWorker(seconds=limits.parse_seconds, memory_mb=limits.parse_memory_mb) as worker:
             for name, path in _files(paths):
@@ -64,21 +87,16 @@ def inspect(
                     reason = problem.hint or REASONS.get(problem.code, "")
                     console().print(f"{name}: {problem.code}. {reason}", markup=False)
                     continue
-                rows = list(
-                    rows_of(
-                        name,
-                        parsed,
-                        recipe=recipe,
-                        card=embedder.card,
-                        tokenizer=embedder.tokenizer,
-                    )
-                )
+                pieces = list(chunks_of(parsed, recipe=recipe, card=card, tokenizer=tokenizer))
                 if out is not None:
-                    for row in rows:
+                    for chunk, contextual in pieces:
+                        row = chunk_row(name, chunk, contextual)
                         out.write(json.dumps(row, ensure_ascii=False) + "\n")
-                else:
-                    _print(name, parsed, rows, recipe.body_budget)
-    if refused and out is None and len(paths) == 1 and paths[0].is_file():
+                if html is not None:
+                    _write(html, render(path.name, parsed, pieces, recipe=recipe, model=card.name))
+                if terminal:
+                    _print(name, parsed, [chunk for chunk, _ in pieces], recipe.body_budget)
+    if refused and out is None and is_one:
         raise typer.Exit(int(Exit.FAILED))
     if refused:
         raise typer.Exit(int(Exit.DONE_BUT))
@@ -105,7 +123,22 @@ def _body(path: Path) -> bytes:
     return body_of(data, split(data)[1]) if has_front_matter(path.name) else data
 
 
-def _print(name: str, parsed: Parsed, rows: list[dict[str, Any]], budget: int) -> None:
+def _write(html: Path, page: str) -> None:
+    """Write a page and say where; "-" is standard output."""
+    try:
+        with click.open_file(str(html), "w", encoding="utf-8", errors="xmlcharrefreplace") as out:
+            out.write(page)
+    except OSError as problem:
+        raise stop(
+            Exit.FAILED,
+            f"{html} cannot be written: {problem.strerror}.",
+            "Name another place with --html, or look at the chunks here with --terminal.",
+        ) from None
+    if str(html) != "-":
+        console().print(f"Wrote {html}. Open it in a browser.", markup=False, soft_wrap=True)
+
+
+def _print(name: str, parsed: Parsed, chunks: list[Chunk], budget: int) -> None:
     from rich.console import Console  # noqa: PLC0415
     from rich.panel import Panel  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -116,24 +149,24 @@ def _print(name: str, parsed: Parsed, rows: list[dict[str, Any]], budget: int) -
         kinds[element.kind.value] = kinds.get(element.kind.value, 0) + 1
     out.rule(Text(name))
     summary = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-    out.print(Text(f"title: {parsed.title or '–'} · {summary} · {len(rows)} chunks"))
+    out.print(Text(f"title: {parsed.title or '–'} · {summary} · {len(chunks)} chunks"))
     if parsed.warnings:
         out.print(Text("warnings: " + ", ".join(parsed.warnings), style="yellow"))
-    for number, row in enumerate(rows, start=1):
-        text = Text(row["text"])
-        for start, end in row["added"]:
+    for number, chunk in enumerate(chunks, start=1):
+        text = Text(chunk.text)
+        for start, end in chunk.added:
             text.stylize("dim", start, end)
-        head = " › ".join(row["heading_path"]) or "–"
-        pages = f" · page {row['page_start']}" if row["page_start"] else ""
-        table = f" · table {row['table_id']}" if row["table_id"] else ""
+        head = " › ".join(chunk.heading_path) or "–"
+        pages = f" · page {chunk.page_start}" if chunk.page_start else ""
+        table = f" · table {chunk.table_id}" if chunk.table_id else ""
         out.print(
             Panel(
                 text,
                 title=Text(f"{number}. {head}"),
                 title_align="left",
                 subtitle=Text(
-                    f"{row['tokens']} of {budget} tokens{pages}{table}"
-                    + "".join(f" · {warning}" for warning in row["warnings"])
+                    f"{chunk.tokens} of {budget} tokens{pages}{table}"
+                    + "".join(f" · {warning}" for warning in chunk.warnings)
                 ),
                 subtitle_align="right",
             )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -130,7 +132,8 @@ def _requests(
             within = tuple(only or ())
             if root.is_file():
                 root, within = root.parent, (root.name,)
-            given = Source(name=source or root.name, path=root, acl=acl)  # type: ignore[arg-type]
+            name = source or _source_name(root.name)
+            given = Source(name=name, path=root, acl=acl)  # type: ignore[arg-type]
             return [request_for(settings, tenant, given, within=within, **asked)]
         found = [
             request_for(settings, t.name, s, within=tuple(only or ()), **asked)
@@ -142,7 +145,8 @@ def _requests(
         first = exc.errors()[0]
         raise stop(
             Exit.WRONG_USE,
-            f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}",
+            f"{'.'.join(str(part) for part in first['loc'])}: "
+            f"{first['msg'].removeprefix('Value error, ')}.",
         ) from None
     if not found:
         raise stop(
@@ -153,19 +157,28 @@ def _requests(
     return found
 
 
+def _source_name(folder: str) -> str:
+    """A folder's name as a source's: people name folders with spaces and brackets."""
+    plain = re.sub(r"[^\w.-]+", "-", unicodedata.normalize("NFC", folder))
+    return plain.strip("-._")[:63] or "documents"
+
+
 def _run(
     settings: Settings, requests: list[SyncRequest], *, as_json: bool, root_moved: bool
 ) -> int:
     from flows.opening import open_from  # noqa: PLC0415
     from flows.prefect_env import configure  # noqa: PLC0415
     from flows.report_tables import introduce_model, print_report  # noqa: PLC0415
-    from flows.syncing import SourceMoved, SyncFailed, run_sync  # noqa: PLC0415
+    from flows.syncing import SourceMoved, SyncFailed, known, run_sync  # noqa: PLC0415
+    from store.errors import LockHeldError  # noqa: PLC0415
 
     out = console()
     worst, reports = 0, []
     with open_from(settings) as store:
         configure(settings.home, store.url)
         for request in requests:
+            if len(requests) == 1 and not request.root.exists() and not known(store, request):
+                raise stop(Exit.WRONG_USE, f"{request.root} is not there.")
             introduce_model(store, request, out)
             try:
                 report = run_sync(
@@ -174,26 +187,45 @@ def _run(
                     shown=not as_json and out.is_terminal,
                     root_moved=root_moved,
                 )
-            except SourceMoved as exc:
-                raise stop(
-                    Exit.WRONG_USE,
-                    f"source {request.source} of tenant {request.tenant} was last read from "
-                    f"{exc}, and this is {request.root}.",
-                    "If it is another set of documents, give it a name: --source NAME. If the "
-                    "folder moved: --root-moved",
-                ) from None
-            except SyncFailed as exc:
-                raise stop(
-                    Exit.FAILED,
-                    f"the run failed ({exc.code}). What is done is kept.",
-                    "Run the same command again; it goes on where this one stopped.",
-                ) from None
-            print_report(store, request, report, out)
+            except (LockHeldError, SourceMoved, SyncFailed) as exc:
+                # The other sources have their turn all the same.
+                worst = max(worst, _say(request, exc), key=_severity)
+                continue
+            # Scripts write what they read to logs, which know documents by id (I10).
+            print_report(store, request, report, out, named=out.is_terminal or not as_json)
             reports.append(report)
             worst = max(worst, report.exit_code, key=_severity)
-        if as_json:
+        if as_json and reports:
             typer.echo(json.dumps(_joined([report.to_json() for report in reports])))
     return worst
+
+
+def _say(request: SyncRequest, error: Exception) -> int:
+    """Say why a source had no run or lost it; returns the exit code."""
+    from flows.syncing import SourceMoved  # noqa: PLC0415
+    from store.errors import LockHeldError  # noqa: PLC0415
+
+    which = f"source {request.source} of tenant {request.tenant}"
+    if isinstance(error, LockHeldError):
+        ended = stop(
+            Exit.LOCKED,
+            f"another run works on {which}.",
+            "Wait for it, or look at it with: mucluc versions --runs",
+        )
+    elif isinstance(error, SourceMoved):
+        ended = stop(
+            Exit.WRONG_USE,
+            f"{which} was last read from {error}, and this is {request.root}.",
+            "If it is another set of documents, give it a name: --source NAME. If the folder "
+            "moved: --root-moved",
+        )
+    else:
+        ended = stop(
+            Exit.FAILED,
+            f"the run of {which} failed ({error}). What is done is kept.",
+            "Run the same command again; it goes on where this one stopped.",
+        )
+    return ended.exit_code
 
 
 def _plan(settings: Settings, requests: list[SyncRequest], as_json: bool) -> int:

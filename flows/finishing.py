@@ -17,6 +17,8 @@ def make_report(job: SyncJob) -> Report:
     if found.withheld:
         withheld["deletions"] = len(found.withheld)
         withheld["why"] = found.withheld_why
+    elif job.listing and not job.listing.complete:
+        withheld["listing"] = sorted(job.listing.problems)
     if job.withheld_additions:
         withheld["additions"] = job.withheld_additions
         withheld["recipe"] = list(job.gap)
@@ -54,7 +56,7 @@ def _warnings(job: SyncJob) -> dict[str, int]:
     nobody = stages.count_unreadable(job.store, job.request.tenant, job.request.source)
     if nobody:
         found["no_acl"] = nobody
-    for name in ("erased", "attachments"):
+    for name in ("erased", "attachments", "nothing_indexed"):
         if job.tally[name]:
             found[name] = job.tally[name]
     if job.diff.passing:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from pathlib import Path
 
 import psutil
@@ -20,13 +19,19 @@ STARTED_BY = "MUCLUC_STARTED_BY"
 SERVER = "prefect.server.api.server:create_app"
 
 
-def configure(home: Path, store_url: str) -> None:
-    """Point Prefect at the server that is named, or at a database for a temporary one."""
+def configure(home: Path, store_url: str, *, lasting: bool = False) -> None:
+    """Point Prefect at the server that is named, or at a database for a temporary one.
+
+    A command says itself what failed, so Prefect's log, tracebacks that is, stays off standard
+    error; and nobody reads that of a server that ends with the run. ``lasting`` is for a server
+    that goes on, whose pages show the log.
+    """
     defaults = {
         "PREFECT_HOME": str(home / "prefect"),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
         "PREFECT_LOGGING_LEVEL": "ERROR",
+        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "ERROR" if lasting else "CRITICAL",
         "PREFECT_LOGGING_SERVER_LEVEL": "CRITICAL",
         "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
@@ -36,6 +41,8 @@ def configure(home: Path, store_url: str) -> None:
     if os.environ.get("PREFECT_API_URL"):
         return
     end_orphans(home)
+    if not lasting:
+        os.environ.setdefault("PREFECT_LOGGING_TO_API_ENABLED", "false")
     os.environ[STARTED_BY] = str(os.getpid())
     if "PREFECT_API_DATABASE_CONNECTION_URL" not in os.environ and (url := ensure(store_url)):
         os.environ["PREFECT_API_DATABASE_CONNECTION_URL"] = url
@@ -56,9 +63,3 @@ def end_orphans(home: Path) -> int:
                 process.terminate()
                 ended += 1
     return ended
-
-
-def end_server() -> None:
-    """End this process's temporary server now; Prefect would do it at the interpreter's exit."""
-    if module := sys.modules.get("prefect.server.api.server"):
-        module.SubprocessASGIServer().stop()

@@ -24,6 +24,7 @@ NOTICES = {
     "unreadable_folder": "A folder below the root cannot be opened; no deletion was inferred.",
     "erased": "{n} files were erased on request and are not taken in again.",
     "changed_while_reading": "{n} files changed while they were read; the next run takes them.",
+    "nothing_indexed": "The index holds nothing yet: no document could be taken.",
     "attachments": "{n} attachments of mails became documents of their own.",
 }
 
@@ -42,8 +43,13 @@ def introduce_model(store: Store, request: SyncRequest, out: Console) -> None:
     )
 
 
-def print_report(store: Store, request: SyncRequest, report: Report, out: Console) -> None:
-    """The final table, then what needs attention, each with its next step."""
+def print_report(
+    store: Store, request: SyncRequest, report: Report, out: Console, *, named: bool = True
+) -> None:
+    """The final table, then what needs attention, each with its next step.
+
+    Documents by name, or by id where a log may be what reads (I10).
+    """
     table = Table(title=f"{request.tenant} / {request.source} → {request.index} {report.version}")
     table.add_column("documents")
     table.add_column("", justify="right")
@@ -68,14 +74,14 @@ def print_report(store: Store, request: SyncRequest, report: Report, out: Consol
             cells += [str(name), "" if value is None else form.format(value)]
         table.add_row(*cells)
     out.print(table)
-    _print_quarantine(store, request, out)
+    _print_quarantine(store, request, out, named=named)
     _print_withheld(report, out)
     for name, count in report.warnings.items():
         notice = NOTICES.get(name, f"{name}: {{n}}")
         out.print(Text("note  ", style="yellow") + Text(notice.format(n=count)))
 
 
-def _print_quarantine(store: Store, request: SyncRequest, out: Console) -> None:
+def _print_quarantine(store: Store, request: SyncRequest, out: Console, *, named: bool) -> None:
     rows = stages.quarantined(store, request.tenant, request.source)
     if not rows:
         return
@@ -84,7 +90,7 @@ def _print_quarantine(store: Store, request: SyncRequest, out: Console) -> None:
         table.add_column(name, overflow="fold")
     reasons = {**SOURCE_REASONS, **PARSER_REASONS}
     for row in rows:
-        document = Text(row["uri"])
+        document = Text(row["uri"] if named else str(row["id"]))
         if row["stale"]:
             document.append(" (an earlier revision shows)", style="yellow")
         table.add_row(

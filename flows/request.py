@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, ConfigDict
 
 from flows.settings import Settings
-from flows.settings_tables import Limits, Recipe, Source
+from flows.settings_tables import Limits, Name, Recipe, Source
 from sources.files import FolderOptions
 
 
@@ -19,8 +19,8 @@ class SyncRequest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tenant: str
-    source: str
+    tenant: Name
+    source: Name
     root: Path
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()

@@ -15,7 +15,9 @@ from urllib.error import URLError
 from flows.cli_errors import console
 from flows.opening import open_from
 from flows.prefect_env import configure
-from flows.settings import Settings
+from flows.settings import FILE, Settings
+from flows.settings_errors import SettingsError
+from flows.syncing import SETTINGS_FILE
 from store.errors import DatabaseUnusable
 
 STARTUP_SECONDS = 120
@@ -26,12 +28,18 @@ def serve_nightly(settings_file: Path | None, port: int) -> None:
 
     Raises SettingsError, DatabaseUnusable.
     """
-    if settings_file is not None:
-        os.chdir(settings_file.parent)  # a scheduled run reads ./mucluc.toml, in this folder
     settings = Settings.load(settings_file)
+    if not any(tenant.sources for tenant in settings.tenants):
+        raise SettingsError(
+            f"there is no source in {settings_file or FILE}, so there is nothing to serve. "
+            "Write one with: mucluc init"
+        )
+    # A scheduled run is a process of its own, which must find the same settings and home.
+    os.environ[SETTINGS_FILE] = str((settings_file or Path(FILE)).absolute())
+    os.environ["MUCLUC_HOME"] = str(settings.home.absolute())
     # Open for as long as we serve: the embedded server stays up between the nights.
     with open_from(settings) as store:
-        configure(settings.home, store.url)
+        configure(settings.home, store.url, lasting=True)
         with _server(port) as api:
             os.environ["PREFECT_API_URL"] = api
             from prefect.schedules import Cron  # noqa: PLC0415  (reads the environment)

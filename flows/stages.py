@@ -291,7 +291,9 @@ def index(job: SyncJob) -> None:
         cool(job.store, job.run.id, version.id, job.today)
         if version.state == "building" and not job.failures:
             gates = bootstrap_gates(job.store, version, request.tenant, request.source)
-            if not bootstrap(job.store, job.run.id, version, gates):
+            if not gates["vectors"]["entries"]:
+                job.tally.add("nothing_indexed")
+            elif not bootstrap(job.store, job.run.id, version, gates):
                 failed = [name for name, gate in gates.items() if not gate["passed"]]
                 job.tally.add("not_active:" + "+".join(failed))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 from flows.job import open_job
@@ -14,6 +16,8 @@ from flows.settings import Settings
 from store.database import Store
 from store.errors import LockHeldError
 from store.runs import last_root
+
+SETTINGS_FILE = "MUCLUC_SETTINGS"  # in the environment of a scheduled run
 
 
 class SourceMoved(Exception):
@@ -57,12 +61,18 @@ def run_sync(
     return report
 
 
+def known(store: Store, request: SyncRequest) -> bool:
+    """Whether this source was ever read."""
+    return last_root(store, request.tenant, request.source) is not None
+
+
 def sync_all(settings: Settings | None = None) -> dict[str, Any]:
     """Sync every source of the settings, one after the other; returns reports by run id.
 
     Raises SyncFailed at the end when one failed or is held by another run.
     """
-    settings = settings or Settings.load()
+    named = os.environ.get(SETTINGS_FILE)
+    settings = settings or Settings.load(Path(named) if named else None)
     reports: dict[str, Any] = {}
     failures: list[str] = []
     with open_from(settings) as store:

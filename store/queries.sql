@@ -78,7 +78,7 @@ left join lateral (
     and not exists (select 1 from mucluc.published x where x.revision_id = r.id)
   order by r.sequence desc limit 1) n on true
 left join mucluc.quarantine q on q.document_id = d.id
-where d.tenant = %(tenant)s and d.source = %(source)s
+where d.tenant || E'\n' || d.source = %(tenant)s || E'\n' || %(source)s
   and d.parent_id is not distinct from %(parent)s::uuid
 order by d.uri collate "C", d.deleted_at nulls first, d.id;
 
@@ -333,13 +333,13 @@ where d.id = %(document)s;
 -- A source's quarantined documents, with names for the terminal.
 select d.id, d.uri, q.reason, q.hint, q.attempts, d.stale
 from mucluc.quarantine q join mucluc.document d on d.id = q.document_id
-where d.tenant = %(tenant)s and d.source = %(source)s and d.deleted_at is null
+where d.tenant || E'\n' || d.source = %(tenant)s || E'\n' || %(source)s and d.deleted_at is null
 order by q.reason, d.uri collate "C";
 
 -- name: unreadable_by_anyone
 -- Documents that nothing states an ACL for.
 select count(*) as documents from mucluc.document d
-where d.tenant = %(tenant)s and d.source = %(source)s and d.deleted_at is null and d.parent_id is null
+where d.tenant || E'\n' || d.source = %(tenant)s || E'\n' || %(source)s and d.deleted_at is null and d.parent_id is null
   and not d.acl_stated
   and exists (select 1 from mucluc.published p where p.document_id = d.id);
 
@@ -431,17 +431,21 @@ set part = excluded.part, n = excluded.n, total_len = excluded.total_len, stale 
 
 -- name: mark_statistics_stale
 -- Entries changed: whoever ends a run next counts again, even if this run dies. Once marked, the
--- row is left alone, so that writers side by side do not wait for one another.
+-- row is left alone, so that writers side by side do not wait for one another; it is share-locked,
+-- so that who counts waits for them.
+with marked as (
+  select 1 from mucluc.version_stat s where s.version_id = %(version)s
+  and s.tenant = %(tenant)s and s.stale for share)
 insert into mucluc.version_stat (version_id, tenant, part, n, total_len, stale)
 select %(version)s, %(tenant)s, 0, 0, 0, true
-where not exists (select 1 from mucluc.version_stat s where s.version_id = %(version)s
-                  and s.tenant = %(tenant)s and s.stale)
+where not exists (select 1 from marked)
 on conflict (version_id, tenant) do update set stale = true;
 
 -- name: statistics_stale
--- Whether the document frequencies of a tenant in a version must be counted again.
+-- Whether the document frequencies of a tenant in a version must be counted again. Waits for
+-- writers whose entries it could not yet see.
 select 1 as present from mucluc.version_stat
-where version_id = %(version)s and tenant = %(tenant)s and stale;
+where version_id = %(version)s and tenant = %(tenant)s and stale for update;
 
 -- name: newly_ended
 -- Whether a revision ended since the vector index was last cleared of ended ones.
@@ -470,7 +474,7 @@ update mucluc.index_version set hot_from = %(today)s where id = %(version)s;
 -- name: incomplete_documents
 -- Documents of a source whose newest revision is not in the version and not in quarantine.
 select count(*) as documents from mucluc.document d
-where d.tenant = %(tenant)s and d.source = %(source)s and d.deleted_at is null
+where d.tenant || E'\n' || d.source = %(tenant)s || E'\n' || %(source)s and d.deleted_at is null
   and not exists (select 1 from mucluc.quarantine q where q.document_id = d.id)
   and not exists (
     select 1 from mucluc.published p join mucluc.revision r on r.id = p.revision_id

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, LiteralString
@@ -21,6 +20,7 @@ from psycopg.types.json import Jsonb
 from chunkers.chunk import Chunk
 from parsers.elements import Element, Parsed, elements_from_json, elements_to_json
 from store.database import Store
+from store.errors import StoreError
 from store.places import Place, lock_and_find_erased
 from store.sql import query
 
@@ -334,16 +334,20 @@ def add_embeddings(
     """
     if not keys:
         return 0
+    # The caller has just asked what is missing, so as a rule nothing collides, and a slice goes in
+    # without a table to stage it.
+    try:
+        with store.transaction(run) as connection, connection.cursor() as cursor:
+            _copy(cursor, MEMO, (tenant, model), keys, vectors)
+        return len(keys)
+    except StoreError as error:
+        if error.code != UniqueViolation.sqlstate:
+            raise
     with store.transaction(run) as connection, connection.cursor() as cursor:
-        # The caller has just asked what is missing, so as a rule nothing collides, and a slice
-        # goes in without a table to stage it (twice as fast at 64 rows a transaction).
-        with suppress(UniqueViolation), connection.transaction():
-            _copy(cursor, MEMO, ["text", "text"], [tenant, model], keys, vectors)
-            return len(keys)
         cursor.execute(
             "create temp table incoming (key bytea, embedding public.vector) on commit drop"
         )
-        _copy(cursor, INCOMING, [], [], keys, vectors)
+        _copy(cursor, INCOMING, (), keys, vectors)
         cursor.execute(query("memo_from_stage"), {"tenant": tenant, "model": model})
         return max(cursor.rowcount, 0)
 
@@ -357,13 +361,12 @@ INCOMING: LiteralString = "copy incoming (key, embedding) from stdin (format bin
 def _copy(
     cursor: Cursor[DictRow],
     statement: LiteralString,
-    types: list[str],
-    constants: list[str],
+    constants: tuple[str, ...],
     keys: Sequence[bytes],
     vectors: NDArray[np.float32],
 ) -> None:
     with cursor.copy(statement) as copy:
-        copy.set_types([*types, "bytea", "vector"])
+        copy.set_types([*("text" for _ in constants), "bytea", "vector"])
         for key, vector in zip(keys, vectors, strict=True):
             copy.write_row((*constants, key, Vector(vector)))
 

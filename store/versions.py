@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -13,8 +14,11 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
 from store.database import Store
-from store.errors import coded
+from store.errors import StoreError, coded
 from store.sql import query
+
+LOCK_NOT_AVAILABLE = "55P03"
+OPENING_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,16 +104,25 @@ def version_to_fill(
     The caller compares recipes. A first version that was begun under another recipe and never
     became active is left behind: its recipe cannot change (I6), so a new one is opened.
     """
-    with store.transaction() as connection:
-        connection.execute(query("lock_index"), {"index": index})
-        row = connection.execute(query("active_version"), {"index": index}).fetchone()
-        if row is None:
-            row = connection.execute(query("building_version"), {"index": index}).fetchone()
-            if row is not None and recipe.differences(row["recipe"]):
-                row = None
-        if row is None:
-            row = _open(connection, index, recipe, modulus, probe)
-    return Version.from_row(row)
+    deadline = time.monotonic() + OPENING_SECONDS
+    while True:
+        try:
+            with store.transaction() as connection:
+                connection.execute(query("lock_index"), {"index": index})
+                row = connection.execute(query("active_version"), {"index": index}).fetchone()
+                if row is None:
+                    row = connection.execute(query("building_version"), {"index": index}).fetchone()
+                    if row is not None and recipe.differences(row["recipe"]):
+                        row = None
+                if row is None:
+                    row = _open(connection, index, recipe, modulus, probe)
+            return Version.from_row(row)
+        except StoreError as exc:
+            # A new partition locks its parent for a moment. Behind a long reader we step back, so
+            # that no other reader queues up behind us, and try again.
+            if exc.code != LOCK_NOT_AVAILABLE or time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
 
 
 def _open(
@@ -119,6 +132,7 @@ def _open(
     modulus: int,
     probe: bytes | None,
 ) -> DictRow:
+    connection.execute("set local lock_timeout = '300ms'")
     name = connection.execute(query("next_version_name"), {"index": index}).fetchone()
     row = connection.execute(
         query("add_version"),

@@ -6,9 +6,12 @@ import json
 import os
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+import psutil
 from conftest import SECRET
 
 MUCLUC = Path(sys.executable).with_name("mucluc")
@@ -60,8 +63,33 @@ def mucluc(
     )
 
 
-def last_line(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+class Finished(Protocol):
+    """A command that ended, in this process or another."""
+
+    stdout: str
+    stderr: str
+
+
+def last_line(done: Finished) -> dict[str, Any]:
     """The JSON object on the last line of standard output."""
     assert done.stdout, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def servers_of(home: Path, *, patience: float = 10) -> list[str]:
+    """Command lines of what a home's commands started and what still runs after some seconds."""
+    deadline = time.monotonic() + patience
+    while (found := _running(home)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return found
+
+
+def _running(home: Path) -> list[str]:
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        with suppress(psutil.Error):
+            words = process.info["cmdline"] or []
+            if str(home / "postgres") in words or process.environ().get("MUCLUC_HOME") == str(home):
+                found.append(" ".join(words))
     return found

@@ -108,12 +108,11 @@ select array(select id from mucluc.document),
        array(select chunk_id || ' ' || version_id from mucluc.entry)
 """
 SEARCHED = """
-select array(select chunk_id from mucluc.search_dense(%(v)s, 'model', %(q)s::public.vector, 1000,
-                                                      %(c)s::text[])),
-       array(select chunk_id from mucluc.search_text(%(v)s, %(w)s, 1000, %(c)s::text[])),
-       array(select chunk_id from mucluc.read_chunks(%(v)s, %(ids)s::uuid[])),
-       array(select plan from mucluc.search_dense(%(v)s, 'model', %(q)s::public.vector, 1)
-             union select plan from mucluc.search_text(%(v)s, %(w)s, 1))
+select array(select chunk_id || ' ' || plan
+             from mucluc.search_dense(%(v)s, 'model', %(q)s::public.vector, 1000, %(c)s::text[])),
+       array(select chunk_id || ' ' || plan
+             from mucluc.search_text(%(v)s, %(w)s, 1000, %(c)s::text[])),
+       array(select chunk_id from mucluc.read_chunks(%(v)s, %(ids)s::uuid[]))
 """
 QUESTION = "[0.5,-0.5,0.5,0.5,0,0,0,0]"
 
@@ -136,7 +135,9 @@ def check(
     documents, revisions, published, placements, chunks, entries = (
         connection.execute(RAW).fetchone() or ([],) * 6
     )
-    dense, text, read = [], [], []
+    dense: list[list[UUID]] = []
+    text: list[list[UUID]] = []
+    read: list[list[UUID]] = []
     for version in versions:
         row = connection.execute(
             SEARCHED,
@@ -149,10 +150,10 @@ def check(
             },
         ).fetchone()
         assert row is not None
-        dense.append(row[0])
-        text.append(row[1])
+        for rows, answers in ((row[0], dense), (row[1], text)):
+            answers.append([UUID(found.split()[0]) for found in rows])
+            plans.update(found.split()[1] for found in rows)
         read.append(row[2])
-        plans.update(row[3])
     connection.execute("rollback to savepoint asking")
 
     def pair(value: str) -> tuple[int, UUID]:
@@ -192,7 +193,7 @@ def prove(
     """Draw worlds and changes until there are enough, or the time is up; returns how many."""
     connection, versions, mode = ground
     began = time.monotonic()
-    checked, failing = 0, False
+    checked, failed = 0, False
     plans: set[str] = set()
     asked = plenty = 0
 
@@ -218,11 +219,10 @@ def prove(
     def run(
         world: World, changes: list[tuple[Any, ...]], askers: list[Asker], counted: bool
     ) -> None:
-        nonlocal checked, failing
+        nonlocal checked, failed
         # A failure is looked for to the end, or it could not be shrunk and shown.
-        if seconds is not None and not failing and time.monotonic() - began > seconds:
+        if seconds is not None and not failed and time.monotonic() - began > seconds:
             return
-        failing = True
         # One asker whom the first document's ACL names, so that there is something to see.
         first = world.documents[0]
         named = tuple(entry for entry in first.acl or () if not entry.startswith("!"))
@@ -238,9 +238,11 @@ def prove(
                 worlds.write_change(connection, before, world, change, versions)
                 for asker in askers:
                     ask(world, asker)
+        except BaseException:
+            failed = True
+            raise
         finally:
             connection.rollback()
-        failing = False
         checked += 1
 
     run()

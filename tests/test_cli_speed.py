@@ -98,7 +98,8 @@ def test_search_answers_from_an_index_without_prefect_or_torch(
 def test_inspect_shows_a_document_without_prefect_or_torch(tmp_path: Path) -> None:
     page = tmp_path / "leave.md"
     page.write_text("# Leave\n\nTwelve days a year.\n", encoding="utf-8")
-    found = json.loads(loaded(RUN, "inspect", str(page), MUCLUC_HOME=str(tmp_path / "home")))
+    shown = ("inspect", str(page), "--html", str(tmp_path / "leave.html"))
+    found = json.loads(loaded(RUN, *shown, MUCLUC_HOME=str(tmp_path / "home")))
     assert not found["code"]
     assert "chunkers.structure" in found["modules"], "nothing was chunked"
     assert set(found["modules"]) & set(HEAVY) == set()

@@ -235,7 +235,8 @@ def test_constraints_pin_every_package_that_pyproject_names_and_nothing_local() 
         for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
         if line and not line.startswith("#")
     ]
-    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+    pin = r'[\w.-]+==[\w.]+( ; python_full_version (<|>=) "[\d.]+")?'
+    assert [line for line in lines if not re.fullmatch(pin, line)] == []
     pinned = {line.partition("==")[0].lower().replace("_", "-") for line in lines}
     project = PROJECT["project"]
     named = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
@@ -248,3 +249,27 @@ def test_the_core_asks_for_no_heavy_package() -> None:
     heavy = {"torch", "sentence-transformers", "transformers", "spacy", "unstructured"}
     core = {re.split(r"[\[<>=!~;]", e)[0].lower() for e in PROJECT["project"]["dependencies"]}
     assert core & heavy == set()
+
+
+def test_the_pins_suit_the_oldest_python_that_is_promised() -> None:
+    """Debian 12 has 3.11.2: a pin that wants a later one breaks the first command there."""
+    metadata = importlib.import_module("importlib.metadata")
+    requirements = importlib.import_module("packaging.requirements")
+    specifiers = importlib.import_module("packaging.specifiers")
+    wrong = []
+    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        pin = requirements.Requirement(line)
+        if pin.marker is not None and not pin.marker.evaluate({"python_full_version": "3.11.2"}):
+            continue
+        try:
+            found = metadata.distribution(pin.name)
+        except metadata.PackageNotFoundError:
+            continue
+        wanted = found.metadata.get("Requires-Python") or ""
+        if f"=={found.version.partition('+')[0]}" == str(pin.specifier) and (
+            "3.11.2" not in specifiers.SpecifierSet(wanted)
+        ):
+            wrong.append(f"{pin.name} {found.version} wants Python {wanted}")
+    assert wrong == []

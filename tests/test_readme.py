@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 import typer
 
@@ -65,9 +64,9 @@ def problem(arguments: list[str]) -> str | None:
             name, command, rest = CLI.resolve_command(context, list(arguments))  # type: ignore[attr-defined]
             if "--help" not in rest:
                 command.make_context(name, rest, parent=context)
-    except click.exceptions.Exit:
+    except typer.Exit:
         return None
-    except Exception as exc:  # typer carries a click of its own in some releases
+    except Exception as exc:  # typer carries a click of its own, and does not export its errors
         message = str(getattr(exc, "message", None) or exc)
         if re.match(r"path .* does not exist", message):
             return None  # the pages speak of the reader's files

@@ -21,7 +21,7 @@ TENANTS = ("acme", "globex")
 PRINCIPALS = ("role:a", "role:b", "role:c", "user:d")
 COLLECTIONS = ("default", "hr")
 FIRST_DAY = date(2026, 1, 1)
-DAYS = 8
+DAYS = 4
 COMMON = "everywhere"  # a word that every chunk holds
 DIMENSIONS = 8
 

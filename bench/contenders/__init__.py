@@ -1,0 +1,1 @@
+"""Other people's chunkers over the same files, for ``evals.compare``. Needs the extra "compare"."""

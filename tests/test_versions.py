@@ -1,0 +1,148 @@
+"""Index versions in the foundation: opened, filled, bootstrapped; another recipe is another one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+from syncs import rows, search, sync
+
+from store.database import Store
+from store.errors import StoreError
+from store.reader import Identity, read_as
+from store.versions import active_version, list_versions
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for n in range(4):
+        (folder / f"n{n}.md").write_text(f"# Note {n}\n\nCode N-{n:03} stands for number {n}.\n")
+    return folder
+
+
+def test_models_of_two_dimensions_live_in_two_indexes(store: Store, docs: Path) -> None:
+    sync(store, docs, model="hashing:64")
+    sync(store, docs, model="hashing:32", index="small")
+    found = {(row["index_name"], row["dimensions"], tuple(row["aliases"])) for row in list_versions(store)}
+    assert found == {("main", 64, ("active",)), ("small", 32, ("active",))}
+    for index in ("main", "small"):
+        assert search(store, "N-002", index=index)[0].uri == "n2.md"
+        assert search(store, "N-002", index=index)[0].version == "v1"
+
+
+def test_another_recipe_withholds_additions_and_lets_deletions_through(
+    store: Store, docs: Path
+) -> None:
+    sync(store, docs, model="hashing:64")
+    (docs / "n0.md").unlink()
+    (docs / "new.md").write_text("# New\n\nCode N-900.\n")
+    report = sync(store, docs, model="hashing:32")
+    assert report.exit_code == 3
+    assert report.withheld == {"additions": 1, "recipe": ["chunking_id", "fingerprint"]} or (
+        report.withheld == {"additions": 1, "recipe": ["fingerprint"]}
+    )
+    assert report.documents["gone"] == 1
+    assert "n0.md" not in {c.uri for c in search(store, "N-000")}
+    assert sync(store, docs, model="hashing:64").documents["new"] == 1
+    assert search(store, "N-900")[0].uri == "new.md"
+
+
+def test_a_first_version_is_active_when_it_is_complete_and_its_vectors_are_honest(
+    store: Store, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import numpy as np
+
+    from enrich.hashing import HashingEmbedder
+
+    def constant(self: HashingEmbedder, texts: list[str]) -> np.ndarray:
+        return np.full((len(texts), 64), 0.125, dtype=np.float32)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HashingEmbedder, "embed_passages", constant)
+        report = sync(store, docs)
+    assert report.withheld == {"not_active": ["vectors"]}
+    assert report.exit_code == 3
+    assert active_version(store, "main") is None
+    promotions = rows(store, "select * from mucluc.promotion")
+    assert promotions == []
+
+
+def test_the_bootstrap_is_recorded_with_its_gates(store: Store, docs: Path) -> None:
+    sync(store, docs)
+    (promotion,) = rows(store, "select kind, passed, forced, gates from mucluc.promotion")
+    assert (promotion["kind"], promotion["passed"], promotion["forced"]) == ("bootstrap", True, False)
+    assert promotion["gates"]["complete"]["missing"] == 0
+    assert promotion["gates"]["vectors"]["different"] == 4
+
+
+def test_a_query_of_another_model_is_refused(store: Store, docs: Path) -> None:
+    sync(store, docs)
+    version = active_version(store, "main")
+    assert version is not None
+    identity = Identity(tenant="acme", principals=("role:staff",), as_of=__import__("datetime").date(2026, 11, 30))
+    with pytest.raises(StoreError) as refused, read_as(store, identity) as reader:
+        reader.dense(version.id, "another fingerprint", "[" + ",".join(["0.1"] * 64) + "]", 5, None)
+    assert refused.value.code == "MU005"
+
+
+def test_indexes_are_built_once_and_what_a_killed_build_left_is_made_anew(
+    store: Store, docs: Path
+) -> None:
+    sync(store, docs)
+    names = "select indexname from pg_indexes where schemaname = 'mucluc' and tablename = 'entry_1_0'"
+    built = {row["indexname"] for row in rows(store, names)}
+    assert {"entry_1_0_hnsw", "entry_1_0_gin"} <= built
+    with psycopg.connect(store.url, autocommit=True) as connection:
+        connection.execute(
+            "update pg_index set indisvalid = false where indexrelid = 'mucluc.entry_1_0_gin'::regclass"
+        )
+    (docs / "more.md").write_text("# More\n\nCode N-777.\n")
+    sync(store, docs)
+    assert rows(
+        store,
+        "select 1 from pg_index where indexrelid = 'mucluc.entry_1_0_gin'::regclass and indisvalid",
+    )
+    statistics = rows(
+        store,
+        "select attstattarget from pg_attribute where attrelid = 'mucluc.entry_1_0_hnsw'::regclass",
+    )
+    assert [row["attstattarget"] for row in statistics] == [0]
+
+
+def test_a_version_opens_behind_a_long_reader_without_making_others_wait(
+    store: Store, docs: Path
+) -> None:
+    sync(store, docs)
+    waits: list[float] = []
+    done = threading.Event()
+
+    def read_on() -> None:
+        with psycopg.connect(store.url) as connection:
+            while not done.is_set():
+                begun = time.monotonic()
+                connection.execute("select count(*) from mucluc.entry")
+                connection.commit()
+                waits.append(time.monotonic() - begun)
+                time.sleep(0.01)
+
+    with psycopg.connect(store.url) as long:
+        long.execute("select count(*) from mucluc.entry")  # holds its lock to the end
+        other = threading.Thread(target=read_on)
+        other.start()
+        opening = threading.Thread(
+            target=sync, args=(store, docs), kwargs={"model": "hashing:32", "index": "small"}
+        )
+        opening.start()
+        time.sleep(1.5)
+        assert active_version(store, "small") is None
+    opening.join(60)
+    done.set()
+    other.join(10)
+    assert active_version(store, "small") is not None
+    # Each attempt gives up after 300 ms, so nobody behind it waits for the long reader's end.
+    assert max(waits) < 1.4
