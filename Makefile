@@ -8,13 +8,16 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --qu
 # The CPU build, by its local version: a bare torch on Linux brings gigabytes of CUDA.
 # With a GPU: make setup TORCH=torch==2.13.0 (or what suits yours).
 TORCH ?= $(if $(filter Linux,$(shell uname -s)),torch==2.13.0+cpu,torch==2.13.0)
-TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+# Where the CPU build is not in your package index: make setup TORCH_INDEX=<PyTorch's CPU index>
+TORCH_INDEX ?=
 # Extra arguments for pytest: make test ARGS="-k sources"
 ARGS ?=
+# Files with a ground truth, for: make compare
+CASES ?= ../shared/cases
 SLOW_SECONDS ?= 1200
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint bench quality clean
+.PHONY: help setup demo test test-slow lint bench quality compare clean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,14 +44,16 @@ lint: $(VENV)/all.stamp ## Check style, format and types
 	@$(BIN)/mypy
 
 bench: $(VENV)/all.stamp ## Measure the pipeline against bare calls, on this machine
-	@for file in $$(grep -l __main__ bench/*.py); do \
-		name=bench.$$(basename $$file .py); \
-		echo "==> bench: $$name"; $(BIN)/python -m $$name || exit 1; \
-	done
+	@echo "==> bench: ratios against bare baselines (about a quarter of an hour)"
+	@$(BIN)/python -m bench.all $(ARGS)
 
 quality: $(VENV)/all.stamp ## Measure chunks and retrieval on the golden sets
 	@echo "==> quality: golden questions and table rules"
 	@$(BIN)/python -m evals.quality
+
+compare: $(VENV)/compare.stamp ## Compare with other chunkers on the same files
+	@echo "==> compare: facts kept by mucluc, unstructured, LangChain and chonkie (some minutes)"
+	@$(BIN)/python -m evals.compare --cases $(CASES)
 
 clean: ## Remove the environments, the demo's database and all caches
 	@echo "==> clean: .venv, .mucluc-demo, caches (not .mucluc, which holds your index)"
@@ -69,7 +74,15 @@ $(VENV)/core.stamp: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/all.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "==> install: $(TORCH)"
-	@$(PIP) --no-deps '$(TORCH)' 2>/dev/null || $(PIP) --no-deps --index-url $(TORCH_INDEX) '$(TORCH)'
+	@$(PIP) --no-deps $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) '$(TORCH)' 2>/dev/null || { \
+	echo "==> $(TORCH) is not in this index: taking the default build (on Linux with CUDA, gigabytes)."; \
+	echo "    To avoid it: make setup TORCH_INDEX=<PyTorch's CPU index>"; \
+	$(PIP) --no-deps '$(firstword $(subst +, ,$(TORCH)))'; }
 	@echo "==> install: all formats, all models and the tools (about 2.2 GB; some minutes)"
 	@$(PIP) -c constraints.txt -e '.[formats,models,dev]'
 	@touch $(VENV)/core.stamp $@
+
+$(VENV)/compare.stamp: $(VENV)/all.stamp
+	@echo "==> install: the other chunkers (about 300 MB)"
+	@$(PIP) -c constraints.txt -e '.[formats,models,dev,compare]'
+	@touch $@

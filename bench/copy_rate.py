@@ -18,8 +18,8 @@ from bench.databases import Server, server
 from bench.ratios import PAIRS, Ratio, facts, machine, seconds, table
 from flows.stages import EMBED_SLICE
 from store.database import Store
+from store.embeddings import add_embeddings
 from store.runs import open_run
-from store.stages import add_embeddings
 
 ROWS = 20_000
 ENTRY_ROWS = 2_000

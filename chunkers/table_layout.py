@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from chunkers.abbreviation import abbreviate
 from chunkers.chunk import Tokenizer
-from chunkers.graphemes import boundary_before
 from chunkers.grid import NO_CELL, Grid
 from chunkers.packing import Unit, content_key, pack
 from chunkers.splitting import SEAM, break_down
 from chunkers.table_text import LINES, Bit, Draft, Style, Writer
-
-ELLIPSIS = "…"
 
 
 class TooTight(Exception):
@@ -44,31 +42,6 @@ LAYOUTS = (
     Rules(LINES, 1_000_000, with_titles=False, all_labels=False),
     Rules(LINES, 1_000_000, with_titles=False, all_labels=False, with_names=False),
 )
-
-
-def abbreviate(text: str, cap: int, count: Callable[[str], int]) -> str:
-    """Return the first words of ``text`` and "…", within ``cap`` tokens.
-
-    A first word that is too long is cut between graphemes; "…" alone is the least.
-    """
-    start = text[: 16 * cap]  # no text has more characters to a token
-    ends = [i for i, char in enumerate(start) if char == " " and i]
-    best = _longest([text[:end] + ELLIPSIS for end in ends], cap, count)
-    if best is None:
-        stops = sorted({boundary_before(start, i) for i in range(1, len(start))} - {0})
-        best = _longest([text[:stop] + ELLIPSIS for stop in stops], cap, count)
-    return best or ELLIPSIS
-
-
-def _longest(candidates: Sequence[str], cap: int, count: Callable[[str], int]) -> str | None:
-    low, high = 0, len(candidates)
-    while low < high:
-        middle = (low + high) // 2
-        if count(candidates[middle]) <= cap:
-            low = middle + 1
-        else:
-            high = middle
-    return candidates[low - 1] if low else None
 
 
 def whole_draft(grid: Grid, style: Style = LINES) -> Draft:

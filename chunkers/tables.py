@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from chunkers.abbreviation import abbreviate
 from chunkers.chunk import Chunk, Tokenizer
 from chunkers.grid import Grid
 from chunkers.splitting import SEAM, break_down, settle
-from chunkers.table_layout import LAYOUTS, Layout, Rules, TooTight, abbreviate, whole_draft
+from chunkers.table_layout import LAYOUTS, Layout, Rules, TooTight, whole_draft
 from chunkers.table_text import LINES, Bit, Draft, Style, place
 from parsers.elements import Table
 

@@ -17,7 +17,7 @@ from flows.diff import (
 from flows.job import SyncJob
 from flows.request import SyncRequest
 from sources.folder import list_folder, read_file
-from store import documents, stages
+from store import documents, publishing
 from store.database import Store
 
 STATEMENTS_A_TRANSACTION = 1000
@@ -163,7 +163,7 @@ def _put_problems_aside(job: SyncJob) -> None:
         now=job.now,
     )
     for problem in job.diff.problems:
-        stages.quarantine(
+        publishing.quarantine(
             job.store,
             job.run.id,
             problem.document_id,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from flows.job import SyncJob
 from flows.report import Report, peak_rss_mb
-from store import stages
+from store import publishing
 
 
 def make_report(job: SyncJob) -> Report:
     """Sum up a run, from its tally and from what the database now says."""
     request, found, tally = job.request, job.diff, job.tally
-    rows = stages.quarantined(job.store, request.tenant, request.source)
+    rows = publishing.quarantined(job.store, request.tenant, request.source)
     aside = {row["id"] for row in rows}
     gone = len(found.gone)
     withheld: dict[str, object] = {}
@@ -53,7 +53,7 @@ def _warnings(job: SyncJob) -> dict[str, int]:
     found = dict(job.listing.warnings) if job.listing else {}
     if job.listing and not job.listing.complete:
         found |= dict.fromkeys(job.listing.problems, 1)
-    nobody = stages.count_unreadable(job.store, job.request.tenant, job.request.source)
+    nobody = publishing.count_unreadable(job.store, job.request.tenant, job.request.source)
     if nobody:
         found["no_acl"] = nobody
     for name in ("erased", "attachments", "nothing_indexed"):

@@ -26,7 +26,7 @@ _KEYS = (
     "<kbd>/</kbd> filter &nbsp; <kbd>Esc</kbd> clear"
 )
 _DEEPEST = 6  # HTML has no heading below h6
-_SHORT = 14  # characters of a cell that is not broken into lines
+_SHORT = 10  # characters of a cell that is not broken into lines
 _NAMES = {
     Kind.HEADING: ("heading", "headings"),
     Kind.TEXT: ("paragraph", "paragraphs"),
@@ -52,7 +52,7 @@ def render(
     """
     style, script = (path.read_text(encoding="utf-8") for path in (_STYLE, _SCRIPT))
     whole, spans = document_text(parsed.elements)
-    grids = [element.table and Grid.of(element.table) for element in parsed.elements]
+    grids = [Grid.of(e.table) if e.table is not None else None for e in parsed.elements]
     elements = "\n".join(_elements(parsed.elements, grids))
     chunks = "\n".join(
         _chunk(number, chunk, text, _covers(chunk, whole, spans, grids), grids, recipe.body_budget)
@@ -184,6 +184,8 @@ def _element(number: int, element: Element, grid: Grid | None) -> str:
         about += f" {element.level}"
     if grid is not None:
         about += f", {grid.table.n_rows} × {grid.table.n_cols}"
+    if element.page_start is not None and element.page_end not in (None, element.page_start):
+        about += f", pages {element.page_start}–{element.page_end}"
     if grid is not None:
         words = _table(grid)
     elif element.kind is Kind.HEADING:

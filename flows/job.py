@@ -25,7 +25,7 @@ from parsers.elements import Parsed
 from parsers.registry import FAMILIES, parser_id_for
 from parsers.worker import ParseWorker
 from sources.files import Listing
-from store import stages
+from store import publishing, stages
 from store.database import Store
 from store.runs import Run, open_run
 from store.versions import Recipe, Version, active_version, version_to_fill
@@ -150,7 +150,7 @@ class SyncJob:
         """Quarantine a revision's document; an earlier revision of it goes on showing (I12)."""
         revision = stages.read_revision(self.store, revision_id)
         work = self.work.get(revision_id)
-        stages.quarantine(
+        publishing.quarantine(
             self.store,
             self.run.id,
             revision.document_id,

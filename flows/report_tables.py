@@ -13,7 +13,8 @@ from flows.report import Report
 from flows.request import SyncRequest
 from parsers.registry import REASONS as PARSER_REASONS
 from sources.files import REASONS as SOURCE_REASONS
-from store import stages
+from sources.files import WARNINGS as SOURCE_WARNINGS
+from store import publishing
 from store.database import Store
 from store.versions import active_version
 
@@ -77,12 +78,16 @@ def print_report(
     _print_quarantine(store, request, out, named=named)
     _print_withheld(report, out)
     for name, count in report.warnings.items():
-        notice = NOTICES.get(name, f"{name}: {{n}}")
-        out.print(Text("note  ", style="yellow") + Text(notice.format(n=count)))
+        words = NOTICES[name].format(n=count) if name in NOTICES else _counted(name, count)
+        out.print(Text("note  ", style="yellow") + Text(words))
+
+
+def _counted(warning: str, count: int) -> str:
+    return f"{count} × {warning}: {SOURCE_WARNINGS.get(warning, '')}"
 
 
 def _print_quarantine(store: Store, request: SyncRequest, out: Console, *, named: bool) -> None:
-    rows = stages.quarantined(store, request.tenant, request.source)
+    rows = publishing.quarantined(store, request.tenant, request.source)
     if not rows:
         return
     table = Table(title="In quarantine", title_justify="left")

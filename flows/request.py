@@ -32,6 +32,7 @@ class SyncRequest(BaseModel):
     index: str
     timezone: str
     recipe: Recipe
+    model_stated: bool = False  # else an index that is there goes on with its own
     limits: Limits
     modulus: int = 1
     verify: bool = False
@@ -63,7 +64,11 @@ def request_for(settings: Settings, tenant: str, source: Source, **asked: Any) -
     """The sync of a source as the settings describe it; ``asked`` is laid over."""
     index = asked.pop("index", None) or settings.index_of(source.collection)
     recipe = settings.recipe_of(index)
-    if model := asked.pop("model", None):
+    stated = "model" in settings.recipe.model_fields_set or (
+        index in settings.indexes and settings.indexes[index].model is not None
+    )
+    model = asked.pop("model", None)
+    if model:
         recipe = Recipe.model_validate({**recipe.model_dump(), "model": model})
     return SyncRequest(
         tenant=tenant,
@@ -78,6 +83,7 @@ def request_for(settings: Settings, tenant: str, source: Source, **asked: Any) -
         index=index,
         timezone=settings.timezone_of(source.collection),
         recipe=recipe,
+        model_stated=bool(model) or stated,
         limits=settings.limits,
         modulus=settings.versions.entry_hash_modulus,
         **asked,

@@ -27,7 +27,7 @@ from flows.job import SyncJob
 from parsers.elements import Unreadable
 from sources.files import SourceProblem
 from sources.folder import read_file
-from store import stages
+from store import embeddings, publishing, stages
 from store.errors import FencedError, StoreError
 from store.versions import (
     bootstrap,
@@ -173,7 +173,7 @@ def embed(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
     The texts of all its documents together: most documents have fewer chunks than an encoder
     needs to keep the cores busy.
     """
-    missing: dict[bytes, stages.Unembedded] = {}
+    missing: dict[bytes, embeddings.Unembedded] = {}
     owners: dict[bytes, list[UUID]] = {}
 
     def gather(job: SyncJob, revision_id: UUID) -> list[UUID]:
@@ -202,9 +202,9 @@ def embed(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
     return done
 
 
-def _missing_embeddings(job: SyncJob, revision_id: UUID) -> list[stages.Unembedded]:
+def _missing_embeddings(job: SyncJob, revision_id: UUID) -> list[embeddings.Unembedded]:
     pairs = _pairs(job, revision_id)
-    return stages.missing_embeddings(
+    return embeddings.missing_embeddings(
         job.store,
         pairs.revision.tenant,
         job.recipe.fingerprint,
@@ -215,8 +215,8 @@ def _missing_embeddings(job: SyncJob, revision_id: UUID) -> list[stages.Unembedd
 
 
 def _embed_slice(
-    job: SyncJob, part: Sequence[stages.Unembedded]
-) -> list[tuple[stages.Unembedded, Exception]]:
+    job: SyncJob, part: Sequence[embeddings.Unembedded]
+) -> list[tuple[embeddings.Unembedded, Exception]]:
     """Embed texts and remember them, in one transaction; returns what could not be embedded.
 
     A slice that the model refuses is halved until the refused text stands alone (I12).
@@ -233,7 +233,7 @@ def _embed_slice(
             return [(part[0], error)]
         middle = len(part) // 2
         return [*_embed_slice(job, part[:middle]), *_embed_slice(job, part[middle:])]
-    rows = stages.add_embeddings(
+    rows = embeddings.add_embeddings(
         job.store,
         job.run.id,
         job.request.tenant,
@@ -257,10 +257,10 @@ def write(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
 def _write(job: SyncJob, revision_id: UUID) -> list[UUID]:
     pairs = _pairs(job, revision_id)
     work = job.work.get(revision_id)
-    result = stages.publish(
+    result = publishing.publish(
         job.store,
         job.run.id,
-        stages.Publication(
+        publishing.Publication(
             revision=pairs.revision,
             version=job.version.id,
             model=job.recipe.fingerprint,

@@ -16,6 +16,7 @@ from flows.settings import Settings
 from store.database import Store
 from store.errors import LockHeldError
 from store.runs import last_root
+from store.versions import active_version
 
 SETTINGS_FILE = "MUCLUC_SETTINGS"  # in the environment of a scheduled run
 
@@ -43,6 +44,7 @@ def run_sync(
     before = last_root(store, request.tenant, request.source)
     if before is not None and before != str(request.root) and not root_moved:
         raise SourceMoved(before)
+    request = with_model_of_index(store, request)
     with StageProgress(shown=shown) as progress:
         job = open_job(store, request, progress)
         try:
@@ -50,6 +52,7 @@ def run_sync(
             from flows.nightly import sync_source  # noqa: PLC0415
 
             report: Report = sync_source(job.run.id)
+            job.run.close(store, "failed" if report.failed else "done", report.to_json())
         except BaseException as exc:
             job.run.close(store, "failed", None)
             if isinstance(exc, Exception):
@@ -57,8 +60,16 @@ def run_sync(
             raise
         finally:
             job.close()
-    job.run.close(store, "failed" if report.failed else "done", report.to_json())
     return report
+
+
+def with_model_of_index(store: Store, request: SyncRequest) -> SyncRequest:
+    """The same sync with the model that its index was built with, unless one is stated."""
+    active = None if request.model_stated else active_version(store, request.index)
+    if active is None:
+        return request
+    recipe = request.recipe.model_copy(update={"model": active.recipe["model"]})
+    return request.model_copy(update={"recipe": recipe})
 
 
 def known(store: Store, request: SyncRequest) -> bool:

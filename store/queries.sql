@@ -9,6 +9,10 @@ select mucluc.fence(%(run)s);
 -- Session lock of a source or version; false when another process has it.
 select pg_try_advisory_lock(hashtextextended(%(key)s::text, 0)) as held;
 
+-- name: release_locks
+-- At a run's end, before its lock's connection closes.
+select pg_advisory_unlock_all();
+
 -- name: lose_runs
 -- Whoever still thinks it runs under this key may not write from here on. Waits for its commits.
 update mucluc.run set state = 'lost', finished_at = now()

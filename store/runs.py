@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from psycopg import Connection, connect
+from psycopg import Connection, Error, connect
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
@@ -39,6 +40,9 @@ class Run:
     def release(self) -> None:
         """Give the lock back. Done twice, it does nothing."""
         if self._lock is not None:
+            # A closed socket frees the lock only when the server notices it.
+            with suppress(Error):
+                self._lock.execute(query("release_locks"))
             self._lock.close()
             self._lock = None
 

@@ -5,23 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Any, LiteralString
 from uuid import UUID
 
-import numpy as np
-from numpy.typing import NDArray
-from pgvector import Vector
-from psycopg import Cursor
-from psycopg.errors import UniqueViolation
-from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from chunkers.chunk import Chunk
 from parsers.elements import Element, Parsed, elements_from_json, elements_to_json
 from store.database import Store
-from store.errors import StoreError
-from store.places import Place, lock_and_find_erased
 from store.sql import query
 
 
@@ -78,16 +68,6 @@ class StoredContext:
     tokens: int
     fallback: bool
     embedding_key: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unembedded:
-    """A contextual text that no memo holds."""
-
-    key: bytes
-    prefix: str
-    text: str
-    tokens: int
 
 
 def cut_id(parser_id: str, chunking_id: str) -> str:
@@ -290,200 +270,3 @@ def add_contexts(store: Store, run: int, context_id: str, contexts: Sequence[Sto
             ],
         )
         return max(cursor.rowcount, 0)
-
-
-def missing_embeddings(
-    store: Store,
-    tenant: str,
-    model: str,
-    context_id: str,
-    chunks: Sequence[UUID],
-    inputs: Sequence[bytes],
-) -> list[Unembedded]:
-    """Contextual texts of these pairs that this tenant never embedded with this model."""
-    with store.reading() as connection:
-        rows = connection.execute(
-            query("missing_embeddings"),
-            {
-                "tenant": tenant,
-                "model": model,
-                "context": context_id,
-                "chunks": list(chunks),
-                "inputs": list(inputs),
-            },
-        ).fetchall()
-    return [
-        Unembedded(
-            key=bytes(row["key"]), prefix=row["prefix"], text=row["text"], tokens=row["tokens"]
-        )
-        for row in rows
-    ]
-
-
-def add_embeddings(
-    store: Store,
-    run: int,
-    tenant: str,
-    model: str,
-    keys: Sequence[bytes],
-    vectors: NDArray[np.float32],
-) -> int:
-    """Write embeddings, float32 of shape (len(keys), dimensions), to the memo by binary COPY.
-
-    Returns rows written: keys that the memo holds by now are left out.
-    """
-    if not keys:
-        return 0
-    # The caller has just asked what is missing, so as a rule nothing collides, and a slice goes in
-    # without a table to stage it.
-    try:
-        with store.transaction(run) as connection, connection.cursor() as cursor:
-            _copy(cursor, MEMO, (tenant, model), keys, vectors)
-        return len(keys)
-    except StoreError as error:
-        if error.code != UniqueViolation.sqlstate:
-            raise
-    with store.transaction(run) as connection, connection.cursor() as cursor:
-        cursor.execute(
-            "create temp table incoming (key bytea, embedding public.vector) on commit drop"
-        )
-        _copy(cursor, INCOMING, (), keys, vectors)
-        cursor.execute(query("memo_from_stage"), {"tenant": tenant, "model": model})
-        return max(cursor.rowcount, 0)
-
-
-MEMO: LiteralString = (
-    "copy mucluc.embedding_memo (tenant, model, key, embedding) from stdin (format binary)"
-)
-INCOMING: LiteralString = "copy incoming (key, embedding) from stdin (format binary)"
-
-
-def _copy(
-    cursor: Cursor[DictRow],
-    statement: LiteralString,
-    constants: tuple[str, ...],
-    keys: Sequence[bytes],
-    vectors: NDArray[np.float32],
-) -> None:
-    with cursor.copy(statement) as copy:
-        copy.set_types([*("text" for _ in constants), "bytea", "vector"])
-        for key, vector in zip(keys, vectors, strict=True):
-            copy.write_row((*constants, key, Vector(vector)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Publication:
-    """A revision ready to be shown in a version."""
-
-    revision: StoredRevision
-    version: int
-    model: str
-    context_id: str
-    cut: str
-    token: str | None
-    chunks: tuple[UUID, ...]
-    inputs: tuple[bytes, ...]
-
-
-class Incomplete(Exception):
-    """A revision has chunks without an embedding, so it cannot be published."""
-
-
-def publish(store: Store, run: int, publication: Publication) -> tuple[int, int] | None:
-    """Write a revision's entries and make it visible, in one transaction (I1, I8).
-
-    Returns (entries written, rows written), or None when the document was erased meanwhile.
-    Raises Incomplete when an embedding is missing.
-    """
-    revision = publication.revision
-    place = Place(
-        uri=revision.uri,
-        raw_sha256=revision.raw_sha256,
-        content_sha256=revision.content_sha256,
-    )
-    pairs: dict[str, Any] = {
-        "version": publication.version,
-        "tenant": revision.tenant,
-        "model": publication.model,
-        "context": publication.context_id,
-        "chunks": list(publication.chunks),
-        "inputs": list(publication.inputs),
-    }
-    with store.transaction(run) as connection:
-        if lock_and_find_erased(
-            connection, store.keys.tombstone, revision.tenant, {revision.document_id: place}
-        ):
-            return None
-        entries = connection.execute(query("publish_entries"), pairs).rowcount
-        present = connection.execute(query("count_entries"), pairs).fetchone()
-        if present is None or present["present"] != len(publication.chunks):
-            raise Incomplete(str(revision.id))
-        if entries:
-            connection.execute(query("mark_statistics_stale"), pairs)
-        shown = connection.execute(
-            query("publish_revision"),
-            {
-                "version": publication.version,
-                "revision": revision.id,
-                "document": revision.document_id,
-                "cut": publication.cut,
-                "chunks": len(publication.chunks),
-            },
-        ).rowcount
-        connection.execute(
-            query("settle_document"),
-            {"document": revision.document_id, "token": publication.token},
-        )
-        connection.execute(query("release_quarantine"), {"document": revision.document_id})
-        connection.execute(query("refresh_validity"), {"documents": [revision.document_id]})
-    return entries, entries + shown
-
-
-def quarantine(
-    store: Store,
-    run: int,
-    document: UUID,
-    *,
-    reason: str,
-    hint: str,
-    content_sha256: bytes | None,
-    cause: str,
-    token: str,
-    now: datetime,
-) -> None:
-    """Put a document aside with a reason; an earlier revision of it goes on showing (I12)."""
-    with store.transaction(run) as connection:
-        connection.execute(
-            query("quarantine"),
-            {
-                "document": document,
-                "reason": reason,
-                "hint": hint,
-                "content": content_sha256,
-                "cause": cause,
-                "now": now,
-            },
-        )
-        connection.execute(query("mark_stale"), {"document": document, "token": token})
-
-
-def quarantined(store: Store, tenant: str, source: str) -> list[DictRow]:
-    """A source's quarantined documents: id, uri, reason, hint, attempts, stale."""
-    with store.reading() as connection:
-        return connection.execute(
-            query("quarantined"), {"tenant": tenant, "source": source}
-        ).fetchall()
-
-
-def count_unreadable(store: Store, tenant: str, source: str) -> int:
-    """Documents for which no ACL is stated anywhere, so that nobody may read them (I5)."""
-    with store.reading() as connection:
-        row = connection.execute(
-            query("unreadable_by_anyone"), {"tenant": tenant, "source": source}
-        ).fetchone()
-    return 0 if row is None else int(row["documents"])
-
-
-def today(now: datetime) -> date:
-    """The day of ``now``, in its own time zone."""
-    return now.date()

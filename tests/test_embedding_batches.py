@@ -12,9 +12,9 @@ from syncs import rows, search, sync
 from enrich.hashing import HashingEmbedder
 from enrich.models import Truncated, Vectors
 from store.database import Store
+from store.embeddings import add_embeddings
 from store.errors import StoreError
 from store.runs import open_run
-from store.stages import add_embeddings
 
 BAD = "unwelcome"
 

@@ -97,6 +97,7 @@ def dump(url: str) -> Iterator[tuple[str, str]]:
                 yield table, row
 
 
+@pytest.mark.slow
 def test_no_name_text_value_or_query_is_in_prefect_in_a_log_or_in_a_report(
     database: str, store: Store, folder: Path, tmp_path: Path
 ) -> None:

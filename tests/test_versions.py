@@ -10,6 +10,10 @@ import psycopg
 import pytest
 from syncs import rows, search, sync
 
+from flows.request import request_for
+from flows.settings import Settings
+from flows.settings_tables import Recipe, Source
+from flows.syncing import with_model_of_index
 from store.database import Store
 from store.errors import StoreError
 from store.reader import Identity, read_as
@@ -28,7 +32,10 @@ def docs(tmp_path: Path) -> Path:
 def test_models_of_two_dimensions_live_in_two_indexes(store: Store, docs: Path) -> None:
     sync(store, docs, model="hashing:64")
     sync(store, docs, model="hashing:32", index="small")
-    found = {(row["index_name"], row["dimensions"], tuple(row["aliases"])) for row in list_versions(store)}
+    found = {
+        (row["index_name"], row["dimensions"], tuple(row["aliases"]))
+        for row in list_versions(store)
+    }
     assert found == {("main", 64, ("active",)), ("small", 32, ("active",))}
     for index in ("main", "small"):
         assert search(store, "N-002", index=index)[0].uri == "n2.md"
@@ -50,6 +57,20 @@ def test_another_recipe_withholds_additions_and_lets_deletions_through(
     assert "n0.md" not in {c.uri for c in search(store, "N-000")}
     assert sync(store, docs, model="hashing:64").documents["new"] == 1
     assert search(store, "N-900")[0].uri == "new.md"
+
+
+def test_an_index_goes_on_with_its_own_model_unless_one_is_stated(store: Store, docs: Path) -> None:
+    sync(store, docs, model="hashing:32")
+    settings = Settings()
+    source = Source(name="docs", path=docs)
+    unstated = request_for(settings, "acme", source)
+    assert with_model_of_index(store, unstated).recipe.model == "hashing:32"
+    stated = request_for(settings, "acme", source, model="hashing:64")
+    assert with_model_of_index(store, stated).recipe.model == "hashing:64"
+    written = settings.model_copy(update={"recipe": Recipe(model="e5")})
+    assert with_model_of_index(store, request_for(written, "acme", source)).recipe.model == "e5"
+    elsewhere = request_for(settings, "acme", source, index="other")
+    assert with_model_of_index(store, elsewhere).recipe.model == "e5"
 
 
 def test_a_first_version_is_active_when_it_is_complete_and_its_vectors_are_honest(
@@ -75,7 +96,11 @@ def test_a_first_version_is_active_when_it_is_complete_and_its_vectors_are_hones
 def test_the_bootstrap_is_recorded_with_its_gates(store: Store, docs: Path) -> None:
     sync(store, docs)
     (promotion,) = rows(store, "select kind, passed, forced, gates from mucluc.promotion")
-    assert (promotion["kind"], promotion["passed"], promotion["forced"]) == ("bootstrap", True, False)
+    assert (promotion["kind"], promotion["passed"], promotion["forced"]) == (
+        "bootstrap",
+        True,
+        False,
+    )
     assert promotion["gates"]["complete"]["missing"] == 0
     assert promotion["gates"]["vectors"]["different"] == 4
 
@@ -84,7 +109,9 @@ def test_a_query_of_another_model_is_refused(store: Store, docs: Path) -> None:
     sync(store, docs)
     version = active_version(store, "main")
     assert version is not None
-    identity = Identity(tenant="acme", principals=("role:staff",), as_of=__import__("datetime").date(2026, 11, 30))
+    identity = Identity(
+        tenant="acme", principals=("role:staff",), as_of=__import__("datetime").date(2026, 11, 30)
+    )
     with pytest.raises(StoreError) as refused, read_as(store, identity) as reader:
         reader.dense(version.id, "another fingerprint", "[" + ",".join(["0.1"] * 64) + "]", 5, None)
     assert refused.value.code == "MU005"
@@ -94,7 +121,9 @@ def test_indexes_are_built_once_and_what_a_killed_build_left_is_made_anew(
     store: Store, docs: Path
 ) -> None:
     sync(store, docs)
-    names = "select indexname from pg_indexes where schemaname = 'mucluc' and tablename = 'entry_1_0'"
+    names = (
+        "select indexname from pg_indexes where schemaname = 'mucluc' and tablename = 'entry_1_0'"
+    )
     built = {row["indexname"] for row in rows(store, names)}
     assert {"entry_1_0_hnsw", "entry_1_0_gin"} <= built
     with psycopg.connect(store.url, autocommit=True) as connection:

@@ -39,7 +39,9 @@ def chonkie(path: Path) -> Iterator[str]:
 
     rows = TableChunker(tokenizer="character", chunk_size=LARGEST)
     words = RecursiveChunker(tokenizer="character", chunk_size=LARGEST)
-    document = MarkdownChef().parse(MarkItDown(enable_plugins=False).convert(path).markdown)
+    # In its favour: the pattern that finds tables wants a line end behind the last row.
+    markdown = MarkItDown(enable_plugins=False).convert(path).markdown + "\n"
+    document = MarkdownChef().parse(markdown)
     for table in document.tables:
         # In its favour: a table without body rows, which it drops, is kept whole.
         parts = [chunk.text for chunk in rows.chunk(table.content)]
@@ -51,7 +53,7 @@ def chonkie(path: Path) -> Iterator[str]:
 
 
 def unstructured(path: Path) -> Iterator[str]:
-    """unstructured's partition and chunk_by_title; table chunks as the HTML that they carry.
+    """unstructured's partition and chunk_by_title.
 
     PDF by the strategy "fast", the only one that needs no model from a hub.
     """
@@ -61,8 +63,8 @@ def unstructured(path: Path) -> Iterator[str]:
 
     elements = partition(str(path), strategy="fast")
     for chunk in chunk_by_title(elements, max_characters=LARGEST, new_after_n_chars=LARGEST):
-        # Rows stay apart in HTML alone: the text of a table chunk is one line of words.
-        yield chunk.metadata.text_as_html or chunk.text
+        # In its favour: the HTML of a table chunk, in text_as_html, scores lower and is longer.
+        yield chunk.text
 
 
 @cache
