@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
-import click
 import typer
 
 from flows.cli_errors import Exit, console, stop, told
@@ -77,8 +78,10 @@ def inspect(
         embedder = load(model)
         card, tokenizer = embedder.card, embedder.tokenizer
         recipe = recipe_for(card, tokenizer)
-        out = click.open_file(str(jsonl), "w", encoding="utf-8") if jsonl else None
-        with ParseWorker(seconds=limits.parse_seconds, memory_mb=limits.parse_memory_mb) as worker:
+        with (
+            _opened(jsonl) if jsonl else nullcontext() as out,
+            ParseWorker(seconds=limits.parse_seconds, memory_mb=limits.parse_memory_mb) as worker,
+        ):
             for name, path in _files(paths):
                 try:
                     parsed = worker.parse(_body(path), path.suffix.lower())
@@ -96,7 +99,7 @@ def inspect(
                     _write(html, render(path.name, parsed, pieces, recipe=recipe, model=card.name))
                 if terminal:
                     _print(name, parsed, [chunk for chunk, _ in pieces], recipe.body_budget)
-    if refused and out is None and is_one:
+    if refused and jsonl is None and is_one:
         raise typer.Exit(int(Exit.FAILED))
     if refused:
         raise typer.Exit(int(Exit.DONE_BUT))
@@ -123,17 +126,28 @@ def _body(path: Path) -> bytes:
     return body_of(data, split(data)[1]) if has_front_matter(path.name) else data
 
 
-def _write(html: Path, page: str) -> None:
-    """Write a page and say where; "-" is standard output."""
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[str]]:
+    """A file to write, standard output for "-"."""
+    if str(path) == "-":
+        yield sys.stdout
+        return
     try:
-        with click.open_file(str(html), "w", encoding="utf-8", errors="xmlcharrefreplace") as out:
-            out.write(page)
+        file = path.open("w", encoding="utf-8", errors="backslashreplace")
     except OSError as problem:
         raise stop(
             Exit.FAILED,
-            f"{html} cannot be written: {problem.strerror}.",
-            "Name another place with --html, or look at the chunks here with --terminal.",
+            f"{path} cannot be written: {problem.strerror}.",
+            "Name another place with --html or --jsonl, or print the chunks here with --terminal.",
         ) from None
+    with file:
+        yield file
+
+
+def _write(html: Path, page: str) -> None:
+    """Write a page and say where."""
+    with _opened(html) as out:
+        out.write(page)
     if str(html) != "-":
         console().print(f"Wrote {html}. Open it in a browser.", markup=False, soft_wrap=True)
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.error import URLError
 
 from flows.cli_errors import console
 from flows.opening import open_from
@@ -18,9 +15,7 @@ from flows.prefect_env import configure
 from flows.settings import FILE, Settings
 from flows.settings_errors import SettingsError
 from flows.syncing import SETTINGS_FILE
-from store.errors import DatabaseUnusable
-
-STARTUP_SECONDS = 120
+from flows.temporary_server import stop, wait_for
 
 
 def serve_nightly(settings_file: Path | None, port: int) -> None:
@@ -77,25 +72,12 @@ def _server(port: int) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        _wait_for(api, process)
+        wait_for(
+            api,
+            process,
+            "Is the port taken? Another: mucluc serve --port 4201; or name a running server in "
+            "PREFECT_API_URL.",
+        )
         yield api
     finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-
-
-def _wait_for(api: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + STARTUP_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{api}/health", timeout=2):  # noqa: S310 - http, local
-                return
-        except (URLError, OSError):
-            time.sleep(0.3)
-    raise DatabaseUnusable(
-        "The Prefect server did not start. Is the port taken? Another: mucluc serve --port 4201; "
-        "or name a running server in PREFECT_API_URL."
-    )
+        stop(process)

@@ -37,7 +37,7 @@ def environment(home: Path, **values: str | None) -> dict[str, str]:
 def start(
     *arguments: str | Path, env: dict[str, str], cwd: Path | None = None
 ) -> subprocess.Popen[str]:
-    """Start the command and do not wait for it."""
+    """Start the command and do not wait for it. Its streams close with it, also when killed."""
     return subprocess.Popen(
         [MUCLUC, *map(str, arguments)],
         env=env,
