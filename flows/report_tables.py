@@ -19,7 +19,7 @@ from store.database import Store
 from store.versions import active_version
 
 NOTICES = {
-    "no_acl": "{n} documents state no ACL anywhere, so nobody may read them. State one in front "
+    "no_acl": "documents without an ACL anywhere, which nobody may read: {n}. State one in front "
     "matter, NAME.meta.yaml, _meta.yaml or with --acl.",
     "root_missing": "The source's folder cannot be opened; no deletion was inferred.",
     "unreadable_folder": "A folder below the root cannot be opened; no deletion was inferred.",

@@ -22,6 +22,8 @@ from sources.statements import canonical, merge_statements
 
 _TOKEN_VERSION = 1  # raised when tokens are made in another way: then every file is read once
 
+PAGE_SUFFIX = ".inspect.html"  # pages of `mucluc inspect`, which repeat a document
+
 
 class Walk:
     """A single walk below ``root``, a resolved folder; ``run`` it once.
@@ -117,7 +119,7 @@ class Walk:
             self._warn("manifest_below_root")
             self._misplaced.append((prefix, self._manifest(folder)))
         for entry in entries:
-            if is_metadata(entry.name):
+            if is_metadata(entry.name) or entry.name.endswith(PAGE_SUFFIX):
                 continue
             name = unicode_name(entry.name)
             uri = prefix + name

@@ -251,3 +251,11 @@ def test_i7_two_workers_give_the_same_bytes() -> None:
             data = path.read_bytes()
             first = elements_to_json(one.parse(data, path.suffix).elements)
             assert first == elements_to_json(other.parse(data, path.suffix).elements)
+
+
+def test_a_large_parent_does_not_make_its_child_look_full(worker: ParseWorker) -> None:
+    ballast = bytearray(int(worker.memory_mb * 1024 * 1024 * 0.7))
+    ballast[::4096] = b"x" * len(ballast[::4096])
+    first = text_of(worker, "pid")
+    assert text_of(worker, "pid") == first
+    del ballast

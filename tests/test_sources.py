@@ -822,3 +822,9 @@ def test_sources_import_neither_prefect_nor_a_parser() -> None:
         cwd=Path(__file__).parents[1],
     )
     assert run.stdout.strip() == "[]"
+
+
+def test_pages_of_inspect_are_no_documents(tmp_path: Path) -> None:
+    (tmp_path / "leave.md").write_text("# Leave\n")
+    (tmp_path / "leave.md.inspect.html").write_text("<p>Leave</p>")
+    assert [listed.uri for listed in list_folder(tmp_path).files] == ["leave.md"]
