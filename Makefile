@@ -30,11 +30,11 @@ demo: $(VENV)/core.stamp ## Index two small companies and ask three questions (c
 
 test: $(VENV)/all.stamp ## Run the quick tests
 	@echo "==> test: the quick tests, on an embedded Postgres of their own (slow ones: make test-slow)"
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 test-slow: $(VENV)/all.stamp ## Run the long proofs: kills, races, large sets
 	@echo "==> test-slow: the long proofs (limit: $(SLOW_SECONDS) s)"
-	@timeout --kill-after=30 $(SLOW_SECONDS) $(BIN)/python -m pytest -m slow $(ARGS); \
+	@timeout --kill-after=30 $(SLOW_SECONDS) $(BIN)/python -m pytest -m slow -n 2 --dist loadfile $(ARGS); \
 	code=$$?; if [ $$code = 5 ]; then echo "No slow tests."; exit 0; fi; exit $$code
 
 lint: $(VENV)/all.stamp ## Check style, format and types
