@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -37,14 +38,24 @@ def init(
         Path, typer.Argument(help="Where to write the settings.", dir_okay=False)
     ] = Path("mucluc.toml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
+    show: Annotated[
+        bool,
+        typer.Option("--show", help="Write nothing; print what is in force, without secrets."),
+    ] = False,
 ) -> None:
-    """Write a commented mucluc.toml to begin with.
+    """Write a commented mucluc.toml to begin with, or show the settings in force.
 
-    Example: [bold]mucluc init && mucluc sync[/]
+    [bold]mucluc init && mucluc sync[/]
+    [bold]mucluc init --show[/]
     """
-    from flows.cli_errors import Exit, console, stop  # noqa: PLC0415
-    from flows.settings import render_example  # noqa: PLC0415
+    from flows.cli_errors import Exit, console, stop, told  # noqa: PLC0415
+    from flows.settings import Settings, render_example  # noqa: PLC0415
 
+    if show:
+        with told():
+            described = Settings.load(path if path.exists() else None).describe()
+        typer.echo(json.dumps(described, indent=2, ensure_ascii=False))
+        return
     if path.exists() and not force:
         raise stop(
             Exit.WRONG_USE, f"{path} is there already.", f"Overwrite it: mucluc init {path} --force"

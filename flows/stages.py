@@ -55,7 +55,8 @@ def parse(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
 def _parse_file(job: SyncJob, revision_id: UUID) -> list[UUID]:
     revision = stages.read_revision(job.store, revision_id)
     key = job.parser_key(revision.suffix)
-    if stages.has_parse(job.store, revision_id, key):
+    # A mail that returns brings its attachments back, and only its bytes say which they are.
+    if not revision.deleted and stages.has_parse(job.store, revision_id, key):
         return [*unpublished_attachments(job, revision), revision_id]
     try:
         file = read_file(job.work[revision_id].listed)

@@ -185,7 +185,8 @@ select mucluc.refresh_validity(%(documents)s::uuid[]);
 -- name: revision
 -- One revision with its document.
 select r.id, r.document_id, r.sequence, r.content_sha256, r.raw_sha256, r.suffix, r.bytes,
-       r.title, r.language, d.tenant, d.source, d.uri, d.collection, d.parent_id, d.listing_token
+       r.title, r.language, d.tenant, d.source, d.uri, d.collection, d.parent_id,
+       d.deleted_at is not null as deleted
 from mucluc.revision r join mucluc.document d on d.id = r.document_id
 where r.id = %(revision)s;
 

@@ -33,7 +33,7 @@ class StoredRevision:
     uri: str
     collection: str
     parent_id: UUID | None
-    listing_token: str | None
+    deleted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

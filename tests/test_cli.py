@@ -433,3 +433,19 @@ def test_serve_runs_the_job_when_it_is_asked_and_leaves_nothing_behind(
     assert "Traceback" not in err
     assert servers_of(home) == []
     shutil.rmtree(home, ignore_errors=True)
+
+
+def test_settings_are_shown_without_their_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MUCLUC_SECRET", "s3cret-of-more-than-thirty-two-bytes!")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-hidden")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://mucluc:hunter2@db.example.com/documents")
+    found = CliRunner().invoke(app, ["init", "--show"])
+    assert found.exit_code == 0
+    shown = json.loads(found.stdout)
+    assert shown["recipe"]["model"] == "e5"
+    assert "db.example.com" in shown["database_url"]
+    assert not {"s3cret", "sk-hidden", "hunter2"} & set(re.findall(r"[\w-]+", found.stdout))
+    assert not list(tmp_path.iterdir())

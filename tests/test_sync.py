@@ -561,6 +561,10 @@ def test_a_mails_attachments_are_documents_with_its_readers_and_days(
     assert not uris(search(store, "BH-77", principals=("role:hr", "role:staff"))) & {
         "mail.eml", "mail.eml!/prices.csv",
     }  # fmt: skip
+    (folder / "mail.eml").write_bytes(bytes(mail))
+    report = sync(store, folder)
+    assert (report.documents["new"], report.embedded) == (1, 0)
+    assert "mail.eml!/prices.csv" in uris(search(store, "BH-77"))
 
 
 def test_ended_revisions_leave_the_hot_index_and_are_still_found_for_their_day(
