@@ -47,8 +47,8 @@ bench: $(VENV)/all.stamp ## Measure the pipeline against bare calls, on this mac
 	@echo "==> bench: ratios against bare baselines (about a quarter of an hour)"
 	@$(BIN)/python -m bench.all $(ARGS)
 
-quality: $(VENV)/all.stamp ## Measure chunks and retrieval on the golden sets
-	@echo "==> quality: golden questions and table rules"
+quality: $(VENV)/all.stamp ## Measure the facts that chunks keep, against evals/quality.toml
+	@echo "==> quality: facts of ../shared/cases in chunks, against the floors of evals/quality.toml"
 	@$(BIN)/python -m evals.quality
 
 compare: $(VENV)/compare.stamp ## Compare with other chunkers on the same files

@@ -140,6 +140,9 @@ def main() -> int:
     parser.add_argument("--jsonl", type=Path, help="also write the chunks there")
     parser.add_argument("--verbose", action="store_true", help="name files with facts missing")
     options = parser.parse_args()
+    if not (options.cases / "ground_truth.json").is_file():
+        print(f"No ground_truth.json in {options.cases}: name a set of cases with --cases.")
+        return 2
     truths = json.loads((options.cases / "ground_truth.json").read_text(encoding="utf-8"))
     by_name = {truth["file"]: truth for truth in truths}
     console = Console(width=110)
