@@ -14,7 +14,7 @@ from parsers import word
 from parsers.elements import Parsed, Unreadable
 from parsers.versions import family_id
 
-VERSION = 1
+VERSION = 2
 TIMEOUT = 120.0  # seconds for one conversion, LibreOffice's start included
 
 _HINT = "apt install libreoffice-writer libreoffice-impress"

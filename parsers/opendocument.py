@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from parsers.blocks import Block, finish
+from parsers.charts import chart_text
 from parsers.elements import Element, Kind, Parsed, Unreadable
 from parsers.nested import inline_lines
 from parsers.number_formats import general
@@ -25,7 +26,7 @@ from parsers.sheets import Sheet, sheet_elements
 from parsers.text import normalise
 from parsers.versions import family_id
 
-VERSION = 1
+VERSION = 2
 DEEPEST = 20
 
 _GENERATED = frozenset({"table-of-content", "illustration-index", "table-index", "object-index"})
@@ -345,10 +346,20 @@ class _Reader:
         if node is None:
             return
         title = next((n for n in content.iter() if local(n) == "title"), None)
-        caption = normalise("\n".join(self._lines(title))) if title is not None else None
+        shown = normalise("\n".join(self._lines(title))) if title is not None else ""
         grid = read_grid(node, lambda cell: self._cell(cell, [], [], DEEPEST))
-        if len(grid.cells) > 1 and (table := grid_table(grid, caption=caption or None)) is not None:
-            yield self._placed(Element(kind=Kind.TABLE, table=table))
+        # The table that goes with a chart has the categories in its first column and the names
+        # of the series in its first row (OpenDocument 1.3, part 3, 11.3).
+        labels = {r: cell.text for (r, c), cell in grid.cells.items() if r > 0 and c == 0}
+        series = [
+            (
+                grid.cells[0, col].text if (0, col) in grid.cells else "",
+                {r: cell.text for (r, c), cell in grid.cells.items() if r > 0 and c == col},
+            )
+            for col in sorted({c for _, c in grid.cells} - {0})
+        ]
+        if text := chart_text(" ".join(shown.split()), labels, series):
+            yield self._placed(Element(kind=Kind.TEXT, text=text))
 
     def _placed(self, element: Element) -> Element:
         return Element(

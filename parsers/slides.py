@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 from pptx import Presentation
 from pptx.enum.shapes import MSO_SHAPE_TYPE, PP_PLACEHOLDER
 
+from parsers.charts import chart_text
 from parsers.elements import Element, Kind, Parsed, Table, Unreadable
 from parsers.grids import table_from_rows
 from parsers.number_formats import general
@@ -18,7 +19,7 @@ from parsers.packages import Node, Package, child, children, local, parse_xml
 from parsers.text import normalise
 from parsers.versions import family_id
 
-VERSION = 1
+VERSION = 2
 
 _EMU_PER_POINT = 12_700
 _ROW_STEP = 12.0  # points: shapes whose tops are nearer than this read from left to right
@@ -41,7 +42,7 @@ def parser_id() -> str:
 def parse(data: bytes, *, suffix: str) -> Parsed:
     """Read a .pptx: per slide its title as a heading, its shapes from the top left, its notes.
 
-    The page of an element is its slide's number. A chart becomes a table of its data. Hidden
+    The page of an element is its slide's number. A chart becomes lines of its data. Hidden
     slides are left out, with a warning. Raises ``Unreadable``: encrypted, damaged, zip_bomb.
     """
     Package(data)  # refuses what is encrypted, damaged or a bomb, with its code
@@ -126,8 +127,8 @@ def _shape(shape: Any, page: int) -> Iterator[Element]:
     if getattr(shape, "has_table", False) and shape.has_table:
         yield from _as_element(_table(shape.table), page, box)
     elif getattr(shape, "has_chart", False) and shape.has_chart:
-        for table in _chart_tables(shape.chart):
-            yield from _as_element(table, page, box)
+        for text in _chart_texts(shape.chart):
+            yield Element(kind=Kind.TEXT, text=text, page_start=page, page_end=page, bbox=box)
     elif shape.has_text_frame:
         is_list = shape.is_placeholder and shape.placeholder_format.type in _LISTS
         yield from _paragraphs(shape.text_frame, page, box, is_list)
@@ -169,19 +170,18 @@ def _table(table: Any) -> Table | None:
     return table_from_rows(rows, merges=merges, bold_rows=(0,) if table.first_row else ())
 
 
-def _chart_tables(chart: Any) -> Iterator[Table | None]:
+def _chart_texts(chart: Any) -> Iterator[str]:
     root = chart._chartSpace
-    caption = _chart_title(root)
+    title = _chart_title(root) or ""
     plots = [list(children(node, "ser")) for node in root.iter() if local(node).endswith("Chart")]
     for series in filter(None, plots):
         labels = next((found for each in series if (found := _cached(each, "cat", "xVal"))), {})
-        columns = [_cached(each, "val", "yVal") for each in series]
-        names = [" ".join(_cached(each, "tx").values()) for each in series]
-        places = sorted(set(labels).union(*columns))
-        if places:
-            header = ["", *names]
-            body = [[labels.get(at, ""), *(c.get(at, "") for c in columns)] for at in places]
-            yield table_from_rows([header, *body], header_rows=1, header_cols=1, caption=caption)
+        data = [
+            (" ".join(_cached(each, "tx").values()), _cached(each, "val", "yVal"))
+            for each in series
+        ]
+        if text := chart_text(title, labels, data):
+            yield text
 
 
 def _chart_title(root: Node) -> str | None:

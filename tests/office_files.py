@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Mapping
 from email.message import EmailMessage
 
 from parsers.elements import Parsed, Table
@@ -112,7 +113,7 @@ def cell(content: str, properties: str = "") -> str:
     return f"<w:tc><w:tcPr>{properties}</w:tcPr>{inner}</w:tc>"
 
 
-_ODF = " ".join(
+ODF = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
     for name in ("office", "text", "table", "style", "drawing", "presentation")
 ) + (
@@ -123,15 +124,17 @@ _ODF = " ".join(
 )
 
 
-def odf_file(kind: str, body: str, styles: str = "") -> bytes:
+def odf_file(
+    kind: str, body: str, styles: str = "", parts: Mapping[str, str | bytes] | None = None
+) -> bytes:
     """Return an OpenDocument file; ``kind`` is text, spreadsheet or presentation."""
     content = (
-        f"<office:document-content {_ODF}><office:automatic-styles>{styles}"
+        f"<office:document-content {ODF}><office:automatic-styles>{styles}"
         f"</office:automatic-styles><office:body><office:{kind}>{body}</office:{kind}>"
         "</office:body></office:document-content>"
     )
     mime = f"application/vnd.oasis.opendocument.{kind}"
-    return zipped({"mimetype": mime, "content.xml": content})
+    return zipped({"mimetype": mime, "content.xml": content, **(parts or {})})
 
 
 def epub_file(chapters: dict[str, str], order: list[str]) -> bytes:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from office_files import RTF, docx_file, epub_file, grid, letter, odf_file, para, said, tables
+from office_files import ODF, RTF, docx_file, epub_file, grid, letter, odf_file, para, said, tables
 
 from parsers import legacy, mail, opendocument, rich
 from parsers.elements import Kind, Unreadable
@@ -229,6 +229,24 @@ def deck() -> bytes:
     return out.getvalue()
 
 
+def test_a_chart_in_an_odp_is_lines_and_no_table() -> None:
+    chart = (
+        f"<office:document-content {ODF}><office:body><office:chart><chart><title>"
+        "<text:p>Doanh thu</text:p></title><table:table>"
+        "<table:table-row><table:table-cell/><table:table-cell><text:p>Bắc</text:p>"
+        "</table:table-cell><table:table-cell><text:p>Nam</text:p></table:table-cell>"
+        "</table:table-row><table:table-row><table:table-cell><text:p>Q1</text:p>"
+        "</table:table-cell><table:table-cell><text:p>12</text:p></table:table-cell>"
+        "<table:table-cell><text:p>9</text:p></table:table-cell></table:table-row>"
+        "</table:table></chart></office:chart></office:body></office:document-content>"
+    )
+    page = "<draw:page><draw:frame><draw:object xlink:href='./Object 1'/></draw:frame></draw:page>"
+    data = odf_file("presentation", page, parts={"Object 1/content.xml": chart})
+    parsed = opendocument.parse(data, suffix=".odp")
+    assert said(parsed) == [("text", None, "Doanh thu\nBắc — Q1: 12\nNam — Q1: 9")]
+    assert not tables(parsed)
+
+
 def test_slides_are_pages_with_tables_chart_data_and_notes() -> None:
     from parsers import slides
 
@@ -238,9 +256,13 @@ def test_slides_are_pages_with_tables_chart_data_and_notes() -> None:
         ("text", None, "Trước bảng"),
         ("note", None, "Nghỉ quá 2 buổi phải học lại"),
         ("heading", 1, "Kết quả"),
+        (
+            "text",
+            None,
+            "Khóa 1 — Đạt: 12\nKhóa 1 — Khá: 21\nKhóa 2 — Đạt: 9\nKhóa 2 — Khá: 30",
+        ),
     ]
-    shown, chart = tables(parsed)
+    (shown,) = tables(parsed)
     assert grid(shown)[2] == ["T1", "Bán", "6"]
-    assert grid(chart) == [["", "Khóa 1", "Khóa 2"], ["Đạt", "12", "9"], ["Khá", "21", "30"]]
     assert [e.page_start for e in parsed.elements] == [1, 1, 1, 1, 2, 2]
     assert (parsed.page_native, parsed.warnings) == (True, ("hidden_slides_left_out",))
