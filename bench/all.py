@@ -7,7 +7,7 @@ import json
 import time
 from pathlib import Path
 
-from bench import copy_rate, search_latency, sync_vs_encode
+from bench import copy_rate, pdf_speed, search_latency, sync_vs_encode
 from bench.databases import server
 from bench.ratios import PAIRS, Ratio, facts, machine, table
 
@@ -42,6 +42,8 @@ def main() -> None:
             budget=2.0 if quick else 8.0,
             pairs=pairs,
         )
+    print("==> PDF", flush=True)
+    found += pdf_speed.run(pairs=pairs)
     print(f"\n{busy}; {(time.monotonic() - begun) / 60:.1f} minutes\n")
     print(table(found))
     print("\nMeasured on (milliseconds are this machine's):")

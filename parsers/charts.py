@@ -11,11 +11,12 @@ def chart_text(title: str, labels: Points, series: Sequence[tuple[str, Points]])
     """Return the title and a line for each value: "Revenue — Q1: 12"; empty without a value.
 
     ``series`` are (name, values). A title that is a series' name is not said again, and what the
-    chart does not name is left out with its mark.
+    chart does not name is left out with its mark. Each line is a paragraph of its own, so that a
+    long chart is cut between its values and never between a name and its value.
     """
     lines = list(_lines(labels, series))
     is_said = any(name == title for name, _ in series)
-    return "\n".join([title, *lines] if title and lines and not is_said else lines)
+    return "\n\n".join([title, *lines] if title and lines and not is_said else lines)
 
 
 def _lines(labels: Points, series: Sequence[tuple[str, Points]]) -> Iterator[str]:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from office_files import ODF, RTF, docx_file, epub_file, grid, letter, odf_file, para, said, tables
+from test_table_contract import cut
 
 from parsers import legacy, mail, opendocument, rich
-from parsers.elements import Kind, Unreadable
+from parsers.charts import chart_text
+from parsers.elements import Element, Kind, Unreadable
 
 # --- OpenDocument --------------------------------------------------------------------------------
 
@@ -243,8 +245,17 @@ def test_a_chart_in_an_odp_is_lines_and_no_table() -> None:
     page = "<draw:page><draw:frame><draw:object xlink:href='./Object 1'/></draw:frame></draw:page>"
     data = odf_file("presentation", page, parts={"Object 1/content.xml": chart})
     parsed = opendocument.parse(data, suffix=".odp")
-    assert said(parsed) == [("text", None, "Doanh thu\nBắc — Q1: 12\nNam — Q1: 9")]
+    assert said(parsed) == [("text", None, "Doanh thu\n\nBắc — Q1: 12\n\nNam — Q1: 9")]
     assert not tables(parsed)
+
+
+def test_a_long_chart_is_cut_between_its_values() -> None:
+    labels = {at: f"Tháng {at}/2026" for at in range(40)}
+    text = chart_text("Doanh thu", labels, [("Miền Bắc", {at: f"{at},5" for at in labels})])
+    chunks = cut([Element(kind=Kind.TEXT, text=text)], 60)
+    assert len(chunks) > 5
+    lines = [line for found in chunks for line in found.text.split("\n\n")]
+    assert lines == ["Doanh thu", *(f"Miền Bắc — Tháng {at}/2026: {at},5" for at in range(40))]
 
 
 def test_slides_are_pages_with_tables_chart_data_and_notes() -> None:
@@ -259,7 +270,7 @@ def test_slides_are_pages_with_tables_chart_data_and_notes() -> None:
         (
             "text",
             None,
-            "Khóa 1 — Đạt: 12\nKhóa 1 — Khá: 21\nKhóa 2 — Đạt: 9\nKhóa 2 — Khá: 30",
+            "Khóa 1 — Đạt: 12\n\nKhóa 1 — Khá: 21\n\nKhóa 2 — Đạt: 9\n\nKhóa 2 — Khá: 30",
         ),
     ]
     (shown,) = tables(parsed)
