@@ -15,6 +15,8 @@ ARGS ?=
 # Files with a ground truth, for: make compare
 CASES ?= ../shared/cases
 SLOW_SECONDS ?= 1200
+# Documents with known facts, for make quality
+CASES ?= ../shared/cases
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow lint bench quality compare clean
@@ -34,7 +36,7 @@ test: $(VENV)/all.stamp ## Run the quick tests
 
 test-slow: $(VENV)/all.stamp ## Run the long proofs: kills, races, large sets
 	@echo "==> test-slow: the long proofs (limit: $(SLOW_SECONDS) s)"
-	@timeout --kill-after=30 $(SLOW_SECONDS) $(BIN)/python -m pytest -m slow -n 2 --dist loadfile $(ARGS); \
+	@timeout --kill-after=30 $(SLOW_SECONDS) $(BIN)/python -m pytest -m slow -n 2 --dist worksteal $(ARGS); \
 	code=$$?; if [ $$code = 5 ]; then echo "No slow tests."; exit 0; fi; exit $$code
 
 lint: $(VENV)/all.stamp ## Check style, format and types
@@ -49,7 +51,7 @@ bench: $(VENV)/all.stamp ## Measure the pipeline against bare calls, on this mac
 
 quality: $(VENV)/all.stamp ## Measure the facts that chunks keep, against evals/quality.toml
 	@echo "==> quality: facts of ../shared/cases in chunks, against the floors of evals/quality.toml"
-	@$(BIN)/python -m evals.quality
+	@$(BIN)/python -m evals.quality --cases $(CASES)
 
 compare: $(VENV)/compare.stamp ## Compare with other chunkers on the same files
 	@echo "==> compare: facts kept by mucluc, unstructured, LangChain and chonkie (some minutes)"
