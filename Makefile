@@ -12,11 +12,9 @@ TORCH ?= $(if $(filter Linux,$(shell uname -s)),torch==2.13.0+cpu,torch==2.13.0)
 TORCH_INDEX ?=
 # Extra arguments for pytest: make test ARGS="-k sources"
 ARGS ?=
-# Files with a ground truth, for: make compare
+# Files with a ground truth, for: make quality, make compare
 CASES ?= ../shared/cases
 SLOW_SECONDS ?= 1200
-# Documents with known facts, for make quality
-CASES ?= ../shared/cases
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow lint bench quality compare clean
