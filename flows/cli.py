@@ -45,7 +45,9 @@ def init(
 ) -> None:
     """Write a commented mucluc.toml to begin with, or show the settings in force.
 
-    [bold]mucluc init && mucluc sync[/]
+    Then name your tenants and sources in it, and: mucluc sync
+
+    [bold]mucluc init[/]
     [bold]mucluc init --show[/]
     """
     from flows.cli_errors import Exit, console, stop, told  # noqa: PLC0415

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from flows.cli_errors import Exit, console, stop, told
 if TYPE_CHECKING:
     from chunkers.chunk import Chunk
     from parsers.elements import Parsed
+    from sources.files import ListedFile
 
 
 def inspect(
@@ -82,9 +84,12 @@ def inspect(
             _opened(jsonl) if jsonl else nullcontext() as out,
             ParseWorker(seconds=limits.parse_seconds, memory_mb=limits.parse_memory_mb) as worker,
         ):
-            for name, path in _files(paths):
+            for listed in _files(paths):
+                name, path = listed.uri, listed.path
                 try:
-                    parsed = worker.parse(_body(path), path.suffix.lower())
+                    body, title = _body(listed)
+                    parsed = worker.parse(body, path.suffix.lower())
+                    parsed = replace(parsed, title=title or parsed.title)
                 except Unreadable as problem:
                     refused += 1
                     reason = problem.hint or REASONS.get(problem.code, "")
@@ -105,25 +110,35 @@ def inspect(
         raise typer.Exit(int(Exit.DONE_BUT))
 
 
-def _files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
-    """(path relative to what was named, file), in a source's order and by its rules."""
+def _files(paths: list[Path]) -> Iterator[ListedFile]:
+    """The files named, in a source's order and by its rules."""
     from sources.folder import list_folder  # noqa: PLC0415
 
     for path in paths:
         listing = list_folder(path)
         if not listing.files:
             raise stop(Exit.WRONG_USE, f"{path} holds no document that a source would list.")
-        for listed in listing.files:
-            yield listed.uri, listed.path
+        yield from listing.files
 
 
-def _body(path: Path) -> bytes:
-    """A file's bytes behind its front matter."""
-    from sources.files import body_of  # noqa: PLC0415
+def _body(listed: ListedFile) -> tuple[bytes, str | None]:
+    """A file's bytes behind its front matter, and the title that is stated about it."""
+    from sources.files import SourceProblem, body_of  # noqa: PLC0415
+    from sources.folder import read_file  # noqa: PLC0415
     from sources.frontmatter import has_front_matter, split  # noqa: PLC0415
 
-    data = path.read_bytes()
-    return body_of(data, split(data)[1]) if has_front_matter(path.name) else data
+    try:
+        file = read_file(listed)
+        return file.body, file.metadata.title
+    except SourceProblem as problem:
+        # A sync would put it in quarantine; here one wants to see what the file holds.
+        console().print(f"{listed.uri}: {problem.code}. {problem.hint}", markup=False)
+    data = listed.path.read_bytes()
+    try:
+        offset = split(data)[1] if has_front_matter(listed.uri) else 0
+    except SourceProblem:
+        offset = 0
+    return body_of(data, offset), None
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from flows.cli_errors import Exit, stop, told
+from flows.cli_errors import Exit, console, stop, told
 
 if TYPE_CHECKING:
     from search.request import Candidate
@@ -31,7 +31,8 @@ def search(
         datetime | None,
         typer.Option(
             formats=["%Y-%m-%d"],
-            help="The day to answer for; today by default.",
+            help="The day to answer for, YYYY-MM-DD; today by default, in the settings' time zone.",
+            metavar="DAY",
             show_default=False,
         ),
     ] = None,
@@ -69,6 +70,8 @@ def search(
         from sources.principals import check_principal  # noqa: PLC0415
 
         loaded = Settings.load(settings)
+        if not query.strip():
+            raise stop(Exit.WRONG_USE, "the question is empty.")
         try:
             asker = tuple(check_principal(principal) for principal in principals or ())
         except ValueError as exc:
@@ -107,6 +110,8 @@ def search(
             )
         )
         return
+    if not asker:
+        console().print("Nobody is asking: without --as nothing is visible.")
     _print(candidates, request.query, request.as_of.isoformat(), trace.version)
 
 

@@ -71,6 +71,10 @@ def sync(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")
     ] = False,
+    names: Annotated[
+        bool,
+        typer.Option("--names", help="Name documents even where the report goes to a file or log."),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object on the last line.")
     ] = False,
@@ -99,7 +103,7 @@ def sync(
         code = (
             _plan(loaded, requests, as_json)
             if dry_run
-            else _run(loaded, requests, as_json=as_json, root_moved=root_moved)
+            else _run(loaded, requests, as_json=as_json, root_moved=root_moved, names=names)
         )
     raise typer.Exit(code)
 
@@ -149,9 +153,12 @@ def _requests(
             f"{first['msg'].removeprefix('Value error, ')}.",
         ) from None
     if not found:
+        named = tenant is not None or source is not None
         raise stop(
             Exit.WRONG_USE,
-            "there is nothing to sync: no PATH, and no source of that name in mucluc.toml.",
+            "there is nothing to sync: no PATH, and "
+            + ("no such source" if named and settings.tenants else "no [[tenants]] with a source")
+            + " in mucluc.toml.",
             "mucluc sync ./documents --tenant acme --acl role:staff   or   mucluc init",
         )
     return found
@@ -164,7 +171,12 @@ def _source_name(folder: str) -> str:
 
 
 def _run(
-    settings: Settings, requests: list[SyncRequest], *, as_json: bool, root_moved: bool
+    settings: Settings,
+    requests: list[SyncRequest],
+    *,
+    as_json: bool,
+    root_moved: bool,
+    names: bool,
 ) -> int:
     from flows.opening import open_from  # noqa: PLC0415
     from flows.prefect_env import configure  # noqa: PLC0415
@@ -191,8 +203,8 @@ def _run(
                 # The other sources have their turn all the same.
                 worst = max(worst, _say(request, exc), key=_severity)
                 continue
-            # Scripts write what they read to logs, which know documents by id (I10).
-            print_report(store, request, report, out, named=out.is_terminal or not as_json)
+            # What is redirected ends in a log, and logs know documents by id (I10).
+            print_report(store, request, report, out, named=out.is_terminal or names)
             reports.append(report)
             worst = max(worst, report.exit_code, key=_severity)
         if as_json and reports:
@@ -240,7 +252,7 @@ def _plan(settings: Settings, requests: list[SyncRequest], as_json: bool) -> int
     else:
         for request, plan in zip(requests, plans, strict=True):
             print_plan(request, plan, console())
-    return 0
+    return int(Exit.DONE_BUT) if any(plan["withheld"] for plan in plans) else 0
 
 
 def _severity(code: int) -> int:
@@ -261,7 +273,7 @@ def _joined(reports: list[dict[str, object]]) -> dict[str, object]:
             part = report.get(name)
             if isinstance(part, dict):
                 for key, value in part.items():
-                    sums[key] = sums.get(key, 0) + value
+                    sums[key] = round(sums.get(key, 0) + value, 3)
         joined[name] = sums
     joined["peak_rss_mb"] = max(int(str(report.get("peak_rss_mb", 0))) for report in reports)
     return joined

@@ -26,6 +26,8 @@ def plan_sync(store: Store, request: SyncRequest) -> dict[str, Any]:
         known,
         diff_rules(store, request, active.recipe["chunking_id"] if active else ""),
     )
+    waiting = {d.id for d in known if d.quarantine_cause is not None}
+    aside = found.unchanged & waiting  # nothing about them changed: they stay in quarantine
     uris = {document.id: document.uri for document in known}
     uris |= {revision.document_id: revision.place.uri for revision in found.revisions}
     uris |= {problem.document_id: problem.uri for problem in found.problems}
@@ -35,10 +37,10 @@ def plan_sync(store: Store, request: SyncRequest) -> dict[str, Any]:
         "documents": {
             "new": len(found.new),
             "changed": len(found.changed),
-            "unchanged": len(found.unchanged),
+            "unchanged": len(found.unchanged - aside),
             "moved": len(found.moved),
             "gone": len(found.gone),
-            "quarantined": len(found.problems),
+            "quarantined": len(found.problems) + len(aside),
         },
         "withheld": {"deletions": len(found.withheld), "why": found.withheld_why}
         if found.withheld
@@ -48,6 +50,8 @@ def plan_sync(store: Store, request: SyncRequest) -> dict[str, Any]:
             "changed": sorted(uris[d] for d in found.changed),
             "moved": sorted(f"{uris[d]} -> {found.moves[d]}" for d in found.moved),
             "gone": sorted(uris[d] for d in found.gone),
-            "quarantined": sorted(f"{p.uri}: {p.code}" for p in found.problems),
+            "quarantined": sorted(
+                [f"{p.uri}: {p.code}" for p in found.problems] + [uris[d] for d in aside]
+            ),
         },
     }

@@ -97,7 +97,9 @@ def _print_quarantine(store: Store, request: SyncRequest, out: Console, *, named
     for row in rows:
         document = Text(row["uri"] if named else str(row["id"]))
         if row["stale"]:
-            document.append(" (an earlier revision shows)", style="yellow")
+            document.append(
+                " (an earlier revision still shows, to the readers it had)", style="yellow"
+            )
         table.add_row(
             document,
             row["reason"],

@@ -29,6 +29,7 @@ from flows.settings_tables import (
     Tenant,
     Versions,
     Zone,
+    machine_zone,
     refuse_twins,
 )
 from sources.files import FolderOptions
@@ -57,7 +58,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(extra="forbid", frozen=True)
 
     home: Path = Path(".mucluc")
-    timezone: Zone = "Asia/Ho_Chi_Minh"
+    timezone: Zone = Field(default_factory=machine_zone)
     tenants: tuple[Tenant, ...] = ()
     collections: dict[Name, Collection] = Field(default_factory=dict)
     indexes: dict[Name, IndexRecipe] = Field(default_factory=dict)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Self
 from zoneinfo import ZoneInfo
@@ -175,6 +177,20 @@ class OpenAI(Table):
     """An OpenAI-compatible endpoint; ``None`` is OpenAI's own."""
 
     base_url: Annotated[str, AfterValidator(_without_password)] | None = None
+
+
+def machine_zone() -> str:
+    """The machine's time zone by name: TZ, or where /etc/localtime leads; UTC where neither says.
+
+    Containers run in UTC; a company whose days begin elsewhere names its zone in the settings.
+    """
+    names = [os.environ.get("TZ", "")]
+    with suppress(OSError):
+        names.append(str(Path("/etc/localtime").resolve(strict=True)).partition("zoneinfo/")[2])
+    for name in names:
+        with suppress(ValueError):
+            return _zone(name)
+    return "UTC"
 
 
 def refuse_twins(table: str, names: Iterable[str]) -> None:

@@ -7,29 +7,46 @@ import unicodedata
 from collections.abc import Sequence
 
 LONGEST = 320  # characters
+ENOUGH = 100  # a shorter part is shown with what follows it
 
 
 def quote(
     text: str, query: str, added: Sequence[tuple[int, int]] = (), *, longest: int = LONGEST
 ) -> str:
-    """The part of ``text`` with most of the question's words; a substring of it, never longer
-    than ``longest`` characters.
+    """The part of ``text`` that has most of the question's words, and what follows a short one.
+
+    A substring of ``text``, never longer than ``longest`` characters.
 
     Parts that lie wholly inside ``added`` spans (repeated headers) are never quoted (I2).
     """
     wanted = _words(query)
-    best, best_score = "", -1.0
-    for start, end in _parts(text):
-        if any(a <= start and end <= b for a, b in added):
-            continue
-        part = text[start:end]
-        words = _words(part)
-        score = len(wanted & words) - len(part) / 100_000  # of equals, the shorter
-        if score > best_score:
-            best, best_score = part, score
-    if len(best) <= longest:
-        return best
-    return best[: best.rfind(" ", 0, longest)].rstrip() if " " in best[:longest] else best[:longest]
+    parts = [
+        (start, end)
+        for start, end in _parts(text)
+        if not any(a <= start and end <= b for a, b in added)
+    ]
+    if not parts:
+        return ""
+    words = [_words(text[start:end]) for start, end in parts]
+    scores = []
+    for number, (start, end) in enumerate(parts):
+        # A word that stands in many parts says little about this one.
+        score = sum(1 / sum(word in other for other in words) for word in wanted & words[number])
+        # A chunk begins with its heading or with the names of its columns: rather what is below.
+        first = 0.5 if number == 0 and len(parts) > 1 else 0.0
+        scores.append(score - first - (end - start) / 100_000)
+    best = scores.index(max(scores))
+    start, end = parts[best]
+    for begins, further in parts[best + 1 :]:
+        repeats = any(end <= a and b <= begins for a, b in added)
+        if repeats or end - start >= ENOUGH or further - start > longest:
+            break
+        end = further
+    found = text[start:end]
+    if len(found) <= longest:
+        return found
+    cut = found.rfind(" ", 0, longest)
+    return found[: cut if cut > 0 else longest].rstrip()
 
 
 def _parts(text: str) -> list[tuple[int, int]]:
