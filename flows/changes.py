@@ -116,7 +116,6 @@ def revoke(job: SyncJob) -> list[list[UUID]]:
         work,
         documents=request.limits.batch_documents,
         size=request.limits.batch_bytes,
-        sizes={item.revision_id: item.listed.size for item in work},
     )
 
 

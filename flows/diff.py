@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
@@ -324,14 +324,12 @@ def within(uri: str, scope: Iterable[str]) -> bool:
     )
 
 
-def batches(
-    work: list[Work], *, documents: int, size: int, sizes: Mapping[UUID, int]
-) -> list[list[UUID]]:
+def batches(work: list[Work], *, documents: int, size: int) -> list[list[UUID]]:
     """Cut the work into batches of revision ids, bounded by count and by bytes, in order."""
     found: list[list[UUID]] = []
     room = 0
     for item in work:
-        weight = sizes[item.revision_id]
+        weight = item.listed.size
         if not found or len(found[-1]) >= documents or weight > room:
             found.append([])
             room = size

@@ -6,7 +6,7 @@ import os
 import queue
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from functools import cached_property
 from threading import Lock
@@ -91,12 +91,7 @@ class SyncJob:
         chunking = self.chunking
         return Recipe(
             parsers=parser_ids(),
-            chunking={
-                "tokenizer": chunking.tokenizer,
-                "body_budget": chunking.body_budget,
-                "context_reserve": chunking.context_reserve,
-                "version": chunking.version,
-            },
+            chunking=asdict(chunking),
             chunking_id=chunking.chunking_id,
             context_id=context_id(self.request.recipe.context),
             model=self.embedder.card.name,

@@ -67,11 +67,6 @@ def cell_kind(text: str) -> CellKind:
     return CellKind.TEXT
 
 
-def is_value(text: str) -> bool:
-    """Whether a cell looks like data: a number, money, measure, range, date, year or mark."""
-    return cell_kind(text) not in (CellKind.EMPTY, CellKind.TEXT)
-
-
 def is_label(text: str) -> bool:
     """Whether a cell can name a row or a column: words, a code or a year, not a paragraph."""
     return len(text) <= _LONGEST_LABEL and cell_kind(text) in (CellKind.TEXT, CellKind.YEAR)

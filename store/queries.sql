@@ -29,11 +29,6 @@ returning id, started_at;
 update mucluc.run set state = %(state)s, finished_at = now(), report = %(report)s
 where id = %(run)s and state = 'running';
 
--- name: read_run
--- What a run was asked to do.
-select id, kind, lock_key, tenant, source, options, state, started_at
-from mucluc.run where id = %(run)s;
-
 -- name: last_root
 -- Where this source was last read from, to notice that its name now means another folder.
 select options ->> 'root' as root from mucluc.run

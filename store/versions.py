@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any, LiteralString
 
@@ -35,22 +35,14 @@ class Recipe:
 
     def to_json(self) -> dict[str, Any]:
         """Every field, as the database keeps it."""
-        return {
-            "parsers": dict(self.parsers),
-            "chunking": dict(self.chunking),
-            "chunking_id": self.chunking_id,
-            "context_id": self.context_id,
-            "model": self.model,
-            "fingerprint": self.fingerprint,
-            "dimensions": self.dimensions,
-        }
+        return asdict(self)
 
     def differences(self, kept: Mapping[str, Any]) -> tuple[str, ...]:
         """Names of what differs from a kept recipe. A new family of formats is no difference."""
         found = [
             name
             for name in ("chunking_id", "context_id", "fingerprint")
-            if kept[name] != self.to_json()[name]
+            if kept[name] != getattr(self, name)
         ]
         theirs = kept["parsers"]
         found += [
