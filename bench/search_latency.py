@@ -188,7 +188,7 @@ class Searches:
         return lambda n: self.ask(
             role,
             lambda reader: reader.dense(
-                self.version.id, MODEL, Vector(self.queries[n % 200]), DEPTH, None
+                self.version.id, MODEL, Vector(self.queries[n % 200]), DEPTH
             ),
         )
 
@@ -196,7 +196,7 @@ class Searches:
         """Full text as a role."""
         return lambda n: self.ask(
             role,
-            lambda reader: reader.text(self.version.id, self.questions[n % 200], DEPTH, None),
+            lambda reader: reader.text(self.version.id, self.questions[n % 200], DEPTH),
         )
 
     def bare_dense(self, role: str | None) -> Call:

@@ -68,6 +68,7 @@ def search(
         )
         from search.retrieval import retrieve  # noqa: PLC0415
         from sources.principals import check_principal  # noqa: PLC0415
+        from store.reader import Scope  # noqa: PLC0415
 
         loaded = Settings.load(settings)
         if not query.strip():
@@ -83,7 +84,7 @@ def search(
             tenant=tenant,
             principals=asker,
             as_of=as_of.date() if as_of else datetime.now(zone).date(),
-            collections=tuple(collection) if collection else None,
+            scope=Scope(collections=tuple(collection) if collection else None),
             index=name,
             alias=alias or "active",
         )

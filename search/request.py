@@ -7,18 +7,27 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
+from store.reader import Scope
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """One question, by whom, and for which day."""
+    """One question, by whom, and for which day.
+
+    ``scope`` narrows what may be returned; phrases and exclusions that the query itself holds
+    (quotes, minus) are added to it. ``summary`` of the chat so far is for variants that a model
+    writes; nothing reads it without one. ``version`` names one instead of the alias's.
+    """
 
     query: str
     tenant: str
     principals: tuple[str, ...]
     as_of: date
-    collections: tuple[str, ...] | None = None
+    scope: Scope = field(default_factory=Scope)
     index: str = "main"
     alias: str = "active"
+    version: str | None = None
+    summary: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,11 +40,11 @@ def retrieve(
             vector = embedder_for(version["recipe"]["model"]).embed_query(request.query)
             trace.seconds["embed"] = time.perf_counter() - begun
             found["dense"] = reader.dense(
-                version["version_id"], version["model"], vector, policy.depth, request.collections
+                version["version_id"], version["model"], vector, policy.depth, request.scope
             )
         if policy.text:
             found["text"] = reader.text(
-                version["version_id"], request.query, policy.depth, request.collections
+                version["version_id"], request.query, policy.depth, request.scope
             )
         for name, rows in found.items():
             trace.found[name] = len(rows)

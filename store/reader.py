@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -34,6 +34,30 @@ def sign(key: bytes, payload: str) -> str:
     return hashlib.sha256(key + inner).hexdigest()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What of the visible a search may return; ``None`` and empty ask for nothing.
+
+    ``metadata`` names a key and the values of which one must be stated. A revision holds within
+    ``holds_from`` to ``holds_to`` (inclusive) when its effective range and these days meet.
+    ``phrases`` must all stand in a chunk, ``without`` must not: its text, headings and title,
+    compared folded, or with their accents where the phrase has any.
+    """
+
+    collections: tuple[str, ...] | None = None
+    sources: tuple[str, ...] | None = None
+    languages: tuple[str, ...] | None = None
+    kinds: tuple[str, ...] | None = None
+    metadata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    holds_from: date | None = None
+    holds_to: date | None = None
+    phrases: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+
+EVERYTHING = Scope()
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """One search's transaction: every call sees the same snapshot as the same person."""
@@ -47,7 +71,7 @@ class Reader:
         ).fetchone()
 
     def dense(
-        self, version: int, model: str, vector: Any, k: int, collections: Sequence[str] | None
+        self, version: int, model: str, vector: Any, k: int, scope: Scope = EVERYTHING
     ) -> list[DictRow]:
         """Rows of rank, chunk_id, distance (cosine), plan."""
         return self.connection.execute(
@@ -57,13 +81,11 @@ class Reader:
                 "model": model,
                 "vector": vector,
                 "k": k,
-                "collections": None if collections is None else list(collections),
+                "collections": None if scope.collections is None else list(scope.collections),
             },
         ).fetchall()
 
-    def text(
-        self, version: int, question: str, k: int, collections: Sequence[str] | None
-    ) -> list[DictRow]:
+    def text(self, version: int, question: str, k: int, scope: Scope = EVERYTHING) -> list[DictRow]:
         """Rows of rank, chunk_id, score (BM25), plan."""
         return self.connection.execute(
             query("search_text"),
@@ -71,7 +93,7 @@ class Reader:
                 "version": version,
                 "question": question,
                 "k": k,
-                "collections": None if collections is None else list(collections),
+                "collections": None if scope.collections is None else list(scope.collections),
             },
         ).fetchall()
 

@@ -422,18 +422,18 @@ def test_i5_in_a_crowd_every_plan_keeps_to_what_may_be_seen_and_finds_it(
         for _ in range(20):
             question = drawn.standard_normal(worlds.DIMENSIONS)
             best = {ids[at] for at in np.argsort(-(vectors @ question))[:10]}
-            found = reader.dense(version.id, "model", Vector(question), 200, None)
+            found = reader.dense(version.id, "model", Vector(question), 200)
             assert {row["plan"] for row in found} == {dense}
             assert {row["chunk_id"] for row in found} <= allowed
             assert len(found) == min(200, len(allowed))
             recalls.append(len(best & {row["chunk_id"] for row in found[:10]}) / 10)
         assert np.mean(recalls) >= (0.97 if dense == "hnsw" else 0.995)
-        found = reader.text(version.id, worlds.COMMON, 300, None)
+        found = reader.text(version.id, worlds.COMMON, 300)
         assert {row["plan"] for row in found} == {text}
         assert {row["chunk_id"] for row in found} <= allowed
         assert len(found) == min(300, len(allowed))
         for group in (0, 20):
-            found = reader.text(version.id, f"group{group}", 1000, None)
+            found = reader.text(version.id, f"group{group}", 1000)
             assert {row["chunk_id"] for row in found} == _crowd_chunks(role, day, group=group)
         everything = [row["chunk_id"] for row in found] + ids[:50]
         strangers = list(_crowd_chunks("role:all", day) - allowed)[:50]
@@ -451,7 +451,7 @@ def test_i5_the_vector_index_is_what_answers_where_the_plan_says_so(
     with psycopg.connect(store.url, autocommit=True) as connection:
         before = connection.execute(used, []).fetchone()
         with read_as(store, identity) as reader:
-            reader.dense(version.id, "model", Vector(np.ones(worlds.DIMENSIONS)), 10, None)
+            reader.dense(version.id, "model", Vector(np.ones(worlds.DIMENSIONS)), 10)
             reader.connection.execute("reset role")
             reader.connection.execute("select pg_stat_force_next_flush()")
         after = connection.execute(used, []).fetchone()

@@ -113,7 +113,7 @@ def test_a_query_of_another_model_is_refused(store: Store, docs: Path) -> None:
         tenant="acme", principals=("role:staff",), as_of=__import__("datetime").date(2026, 11, 30)
     )
     with pytest.raises(StoreError) as refused, read_as(store, identity) as reader:
-        reader.dense(version.id, "another fingerprint", "[" + ",".join(["0.1"] * 64) + "]", 5, None)
+        reader.dense(version.id, "another fingerprint", "[" + ",".join(["0.1"] * 64) + "]", 5)
     assert refused.value.code == "MU005"
 
 
