@@ -12,6 +12,7 @@ from zipfile import BadZipFile
 import openpyxl
 from openpyxl.worksheet.worksheet import Worksheet
 
+from parsers import legacy
 from parsers.elements import Parsed, Unreadable
 from parsers.number_formats import show
 from parsers.packages import Package
@@ -38,7 +39,8 @@ def parse(data: bytes, *, suffix: str) -> Parsed:
 
     Hidden sheets, rows and columns are left out, with a warning each; a formula that was never
     computed is an empty cell, with the warning "formula_without_value". Raises ``Unreadable``:
-    "encrypted", "damaged", "zip_bomb", "needs_extra" (.xls without xlrd).
+    "encrypted", "damaged", "zip_bomb", "needs_extra" (.xls without xlrd and LibreOffice), and
+    what ``legacy.convert`` raises for an old workbook that xlrd cannot read.
     """
     is_old = data.startswith(_OLE) and "EncryptedPackage".encode("utf-16-le") not in data
     sheets, found = _read_old(data) if is_old else _read_new(data)
@@ -116,20 +118,31 @@ def _read_old(data: bytes) -> tuple[list[Sheet], list[str]]:
     try:
         import xlrd  # noqa: PLC0415 - of the extra "formats"
     except ImportError:
+        if legacy.is_installed():
+            return _converted(data)
         raise Unreadable("needs_extra", "pip install 'mucluc[formats]' reads .xls") from None
     try:
         book = xlrd.open_workbook(
             file_contents=data, formatting_info=True, logfile=io.StringIO(), ragged_rows=True
         )
-    except xlrd.XLRDError as error:
-        if "encrypted" in str(error).casefold():
+    except Exception as error:
+        if isinstance(error, xlrd.XLRDError) and "encrypted" in str(error).casefold():
             raise Unreadable("encrypted", "remove the password and save the file again") from None
-        raise Unreadable("damaged", "not a whole .xls workbook") from None
-    except Exception:
-        raise Unreadable("damaged", "not a whole .xls workbook") from None
+        return _converted(data)
     visible = [sheet for sheet in book.sheets() if sheet.visibility == 0]
     found = ["hidden_sheets_left_out"] if len(visible) < book.nsheets else []
     return [_old_sheet(book, sheet) for sheet in visible], found
+
+
+def _converted(data: bytes) -> tuple[list[Sheet], list[str]]:
+    """Read an old workbook that xlrd cannot, by way of LibreOffice where it is installed."""
+    try:
+        sheets, found = _read_new(legacy.convert(data, suffix=".xls"))
+    except Unreadable as refusal:
+        if refusal.code != "needs_libreoffice":
+            raise
+        raise Unreadable("damaged", "not a whole .xls workbook; LibreOffice may read it") from None
+    return sheets, [*found, "read_by_libreoffice"]
 
 
 def _old_sheet(book: Any, sheet: Any) -> Sheet:

@@ -61,7 +61,7 @@ def docx_file(body: str, *, footnotes: str = "", numbering: str = NUMBERING) -> 
     main = f'<Relationship Id="m" Type="{_R}/officeDocument" Target="word/document.xml"/>'
     return zipped(
         {
-            "[Content_Types].xml": "<Types/>",
+            "[Content_Types].xml": _CONTENT_TYPES,
             "_rels/.rels": _relations(main),
             "word/_rels/document.xml.rels": _relations(relations),
             "word/document.xml": f"<w:document {_SPACES}><w:body>{body}</w:body></w:document>",
@@ -70,6 +70,26 @@ def docx_file(body: str, *, footnotes: str = "", numbering: str = NUMBERING) -> 
             "word/footnotes.xml": f"<w:footnotes {_SPACES}>{footnotes}</w:footnotes>",
         }
     )
+
+
+# Ours need no content types; LibreOffice does.
+_WORD_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml"
+_CONTENT_TYPES = (
+    '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+    '<Default Extension="rels" '
+    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Default Extension="xml" ContentType="application/xml"/>'
+    + "".join(
+        f'<Override PartName="/word/{part}.xml" ContentType="{_WORD_TYPE}.{kind}+xml"/>'
+        for part, kind in (
+            ("document", "document.main"),
+            ("styles", "styles"),
+            ("numbering", "numbering"),
+            ("footnotes", "footnotes"),
+        )
+    )
+    + "</Types>"
+)
 
 
 def _relations(inner: str) -> str:

@@ -8,8 +8,10 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from office_files import docx_file, para
 from syncs import NOW, content, rows, search, sync, writes
 
+from parsers.registry import parser_id_for
 from store.database import Store
 from store.errors import FencedError, LockHeldError
 
@@ -309,6 +311,35 @@ def test_i12_a_bad_file_is_quarantined_and_tried_again_when_it_changes(
     (docs / "bad.docx").unlink()
     (docs / "bad.md").write_bytes(good.replace(b"4021", b"5000"))
     assert sync(store, docs).exit_code == 0
+
+
+def test_i12_a_file_that_needs_a_helper_is_tried_again_when_the_helper_is_installed(
+    store: Store, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    made = tmp_path / "made.docx"
+    made.write_bytes(docx_file(para("The pump of type BX-77 is out of stock.")))
+    monkeypatch.setenv("PATH", str(programs))
+    parser_id_for.cache_clear()  # as in the next night's process
+    (docs / "old.doc").write_bytes(
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "WordDocument".encode("utf-16-le") + bytes(512)
+    )
+    report = sync(store, docs)
+    assert [item["reason"] for item in report.quarantined] == ["needs_libreoffice"]
+    before = writes(store)
+    assert sync(store, docs).documents["quarantined"] == 1
+    assert writes(store) - before == {"run": 2}
+    program = programs / "soffice"
+    program.write_text(
+        f'#!/bin/sh\nfor a; do last=$a; done\n/bin/cp "{made}" "${{last%.*}}.docx"\n'
+    )
+    program.chmod(0o755)
+    parser_id_for.cache_clear()
+    report = sync(store, docs)
+    assert (report.documents["quarantined"], report.exit_code) == (0, 0)
+    assert "old.doc" in uris(search(store, "BX-77"))
+    parser_id_for.cache_clear()
 
 
 def test_i12_an_earlier_good_revision_goes_on_showing_and_says_so(store: Store, docs: Path) -> None:
