@@ -10,6 +10,7 @@ from parsers.captions import attach_captions
 from parsers.cell_types import CellKind, cell_kind, is_note_line
 from parsers.elements import Element, Kind
 from parsers.grids import infer_headers, table_from_rows
+from parsers.headers import SAMPLE_ROWS
 from parsers.spans import Merge
 from parsers.text import normalise
 
@@ -110,12 +111,15 @@ def _cut(sheet: Sheet, taken: set[Position]) -> Iterator[Area]:
     for axis, joins in ((0, _continues_below), (1, _continues_right)):
         parts = _groups(taken, axis)
         if len(parts) > 1:
-            joined = [parts[0]]
+            joined, box = [parts[0]], _box(parts[0])
             for part in parts[1:]:
-                if joins(sheet, _box(joined[-1]), _box(part)):
-                    joined[-1] = joined[-1] | part
+                below = _box(part)
+                if joins(sheet, box, below):
+                    joined[-1] |= part
+                    box = _around(box, below)
                 else:
                     joined.append(part)
+                    box = below
             if len(joined) > 1:
                 for part in joined:
                     yield from _cut(sheet, part)
@@ -183,17 +187,62 @@ def _box(taken: set[Position]) -> Area:
     return min(rows), min(cols), max(rows) + 1, max(cols) + 1
 
 
+def _around(one: Area, two: Area) -> Area:
+    return (
+        min(one[0], two[0]),
+        min(one[1], two[1]),
+        max(one[2], two[2]),
+        max(one[3], two[3]),
+    )
+
+
 def _continues_below(sheet: Sheet, above: Area, below: Area) -> bool:
-    """Whether a block goes on under one empty row: same columns, same kinds, no header again."""
-    if (above[1], above[3]) != (below[1], below[3]) or below[0] - above[2] > 1:
+    """Whether a block goes on under one empty row: within the same columns, no header again."""
+    if below[0] - above[2] > 1 or below[1] < above[1] or below[3] > above[3]:
         return False
-    if above[2] - above[0] < 3 or above[3] - above[1] < 3:
+    head = (above[0], above[1], min(above[2], above[0] + SAMPLE_ROWS), above[3])
+    under = (below[0], above[1], min(below[2], below[0] + SAMPLE_ROWS), above[3])
+    upper = [row for row in _texts(sheet, head) if _is_wide(row)]
+    lower = [(r, row) for r, row in enumerate(_texts(sheet, under), below[0]) if _is_wide(row)]
+    if len(upper) < 2 or above[3] - above[1] < 2 or not lower:
         return False
-    upper, lower = _texts(sheet, above), _texts(sheet, below)
-    last = [cell_kind(text) for text in upper[-1]]
-    first = [cell_kind(text) for text in lower[0]]
-    is_same = first == last and any(k not in (CellKind.TEXT, CellKind.EMPTY) for k in first)
-    return is_same and infer_headers(upper).header_rows > 0
+    body = [row for _, row in lower]
+    has_bold = _is_bold_line(sheet, head)
+    has_header = has_bold or infer_headers(upper).header_rows > 0
+    if not has_header:
+        # A list or a form without any header, with an empty row for the eye.
+        return below[0] == lower[0][0] and infer_headers(body).header_rows == 0
+    if _fits_under(upper, body[0]):
+        return True
+    is_set_apart = has_bold and not _is_bold_row(sheet, lower[0][0], above)
+    return is_set_apart and all(cell_kind(t) is CellKind.TEXT for row in upper for t in row if t)
+
+
+def _fits_under(upper: list[list[str]], first: list[str]) -> bool:
+    """Whether a row has under each column what stands there already, and not words alone."""
+    kinds = [(cell_kind(text), _kinds_of(upper, c)) for c, text in enumerate(first) if text]
+    is_alike = all(kind in known for kind, known in kinds)
+    return is_alike and any(kind is not CellKind.TEXT for kind, _ in kinds)
+
+
+def _kinds_of(rows: list[list[str]], col: int) -> set[CellKind]:
+    return {cell_kind(row[col]) for row in rows[1:] if row[col]}
+
+
+def _is_wide(row: list[str]) -> bool:
+    return sum(map(bool, row)) > 1
+
+
+def _is_bold_line(sheet: Sheet, area: Area) -> bool:
+    """Whether the first row of several cells is bold, and the last row is not."""
+    wide = (at for at, row in enumerate(_texts(sheet, area), area[0]) if _is_wide(row))
+    first = next(wide, area[0])
+    return _is_bold_row(sheet, first, area) and not _is_bold_row(sheet, area[2] - 1, area)
+
+
+def _is_bold_row(sheet: Sheet, row: int, area: Area) -> bool:
+    cells = [(row, c) for c in range(area[1], area[3]) if (row, c) in sheet.cells]
+    return bool(cells) and all(at in sheet.bold for at in cells)
 
 
 def _continues_right(sheet: Sheet, left: Area, right: Area) -> bool:

@@ -15,7 +15,7 @@ from parsers.text import normalise
 from parsers.versions import family_id
 from parsers.word_runs import Paragraph, RunReader
 from parsers.word_styles import BULLET, Numbering, Style, read_styles
-from parsers.word_tables import CellText, read_table
+from parsers.word_tables import CellText, read_table, rows_of
 
 VERSION = 1
 DEEPEST = 20  # tables and boxes nested deeper than this are dropped
@@ -179,7 +179,8 @@ class _Reader:
         if depth > DEEPEST:
             return
         cells = list(_cells(node))
-        if len(cells) == 1 or _is_letterhead(cells):
+        if len(cells) == 1 or _is_letterhead(cells) or _is_line(node):
+            # One row names no columns: its cells stand beside each other for the eye alone.
             for tc in cells:
                 yield from self.blocks(tc, depth + 1)
             return
@@ -261,6 +262,18 @@ def _is_letterhead(cells: list[Node]) -> bool:
         return False
     words = ["".join(n.text or "" for n in tc.iter() if local(n) == "t") for tc in cells[:2]]
     return any(is_motto(normalise(text)) for text in words)
+
+
+def _is_line(tbl: Node) -> bool:
+    """Whether a table has words in one row alone, in cells of several paragraphs: no table."""
+    rows = [row for row in rows_of(tbl) if _has_words(row)]
+    return len(rows) == 1 and any(
+        sum(_has_words(p) for p in children(tc, "p")) > 1 for tc in _cells(rows[0])
+    )
+
+
+def _has_words(node: Node) -> bool:
+    return any((n.text or "").strip() for n in node.iter() if local(n) == "t")
 
 
 def _cells(tbl: Node) -> Iterator[Node]:

@@ -29,7 +29,7 @@ def read_table(tbl: Node, read_cell: Callable[[Node], CellText]) -> Table | None
     merges: list[list[int]] = []
     bold_rows: set[int] = set()
     stated = 0
-    for tr in _parts(tbl, "tr"):
+    for tr in rows_of(tbl):
         properties = child(tr, "trPr")
         if child(properties, "del") is not None:
             continue
@@ -87,6 +87,11 @@ def _header_rows(
     inferred = infer_headers(rows, merges=spans, bold_rows=bold_rows).header_rows
     reach = max((r + height for r, _, height, _ in spans if r < stated), default=0)
     return min(max(stated, inferred, reach), len(rows) - 1)
+
+
+def rows_of(tbl: Node) -> Iterator[Node]:
+    """Yield a table's own rows, without those of tables inside it."""
+    return _parts(tbl, "tr")
 
 
 def _parts(node: Node, name: str) -> Iterator[Node]:
