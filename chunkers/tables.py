@@ -14,6 +14,7 @@ from chunkers.grid import Grid
 from chunkers.splitting import SEAM, break_down, settle
 from chunkers.table_layout import LAYOUTS, Layout, Rules, TooTight, whole_draft
 from chunkers.table_text import LINES, Bit, Draft, Style, place
+from parsers.cell_types import is_unit_line
 from parsers.elements import Table
 
 _TITLE_SHARE = 5  # of the budget, for a caption and the sentence in front of a table, in each part
@@ -239,7 +240,7 @@ def _parts(
     if any(item.tokens > budget for item in parts):
         raise TooTight
     titles = titles if not (before and parts) or warnings else ()
-    notes = notes if not (after and parts) else ()
+    notes = [note for note in notes if not parts or note not in after]
     parts = [
         *_text_parts(titles, budget, tokenizer),
         *parts,
@@ -273,8 +274,16 @@ def _frame(
     sentence = introduction.sentence
     if sentence and tokenizer.count("\n".join([sentence, *before])) <= limit:
         before = [sentence, *before]
-    after = list(notes) if tokenizer.count("\n".join(notes)) <= budget // _NOTES_SHARE else []
-    return before, after, warnings
+    return before, _repeated(notes, budget, tokenizer), warnings
+
+
+def _repeated(notes: Sequence[str], budget: int, tokenizer: Tokenizer) -> list[str]:
+    """Return the notes that stand under each part: all, or those that say the unit of its figures."""
+    units = [note for note in notes if is_unit_line(note)]
+    for lines in (list(notes), units):
+        if tokenizer.count("\n".join(lines)) <= budget // _NOTES_SHARE:
+            return lines
+    return []
 
 
 def _text_parts(lines: Sequence[str], budget: int, tokenizer: Tokenizer) -> list[TablePart]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from parsers.captions import attach_captions
+from parsers.continued import join_continued
 from parsers.elements import Element, Kind
 from parsers.plain_headings import (
     BOLD_RANK,
@@ -37,7 +38,7 @@ class Block:
 
 def finish(blocks: Iterable[Block]) -> tuple[tuple[Element, ...], str | None]:
     """Return a document's elements, with headings and captions found, and its stated title."""
-    found = _with_headings(list(blocks))
+    found = _joined_tables(_with_headings(list(blocks)))
     styled = {at for at, block in enumerate(found) if block.is_caption}
     elements = attach_captions([block.element for block in found], styled)
     stated = [block.element.text for block in found if block.level == 0]
@@ -47,6 +48,17 @@ def finish(blocks: Iterable[Block]) -> tuple[tuple[Element, ...], str | None]:
         # One heading above all others names the document; several name its parts.
         stated = top
     return tuple(elements), stated[0] if stated else None
+
+
+def _joined_tables(blocks: list[Block]) -> list[Block]:
+    kept: list[Block] = []
+    for block in blocks:
+        both = join_continued([kept[-1].element, block.element]) if kept else []
+        if len(both) == 1:
+            kept[-1] = replace(kept[-1], element=both[0])
+        else:
+            kept.append(block)
+    return kept
 
 
 def _with_headings(blocks: list[Block]) -> list[Block]:

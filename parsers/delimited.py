@@ -16,7 +16,7 @@ from parsers.plain import elements_of
 from parsers.text import normalise
 from parsers.versions import family_id
 
-VERSION = 1
+VERSION = 2
 
 # In order of trust: a tab is seldom part of a value, a comma often is.
 _DELIMITERS = ("\t", ";", "|", ",")

@@ -19,7 +19,7 @@ from parsers.packages import Package
 from parsers.sheets import Sheet, sheet_elements
 from parsers.versions import family_id
 
-VERSION = 1
+VERSION = 2
 
 _FORMULA_CELL = re.compile(
     rb"<c\b[^>]*>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from parsers.cell_types import is_note_line, is_unit_line
+from parsers.cell_types import is_note_line, is_ordinal, is_unit_line
 from parsers.elements import Cell, Table
 from parsers.headers import SHORT_HEADER, Headers, headers_of, is_section, is_title
 from parsers.spans import Merge, SpanGrid
@@ -150,8 +150,8 @@ def _spread_headers(grid: SpanGrid, header_rows: int) -> SpanGrid:
                 and col > 0
                 and col + width < grid.n_cols
                 and not grid.full[row][col + width]
-                and grid.own[row + 1][col + width]
-                and grid.own[row + 1][col]
+                and any(grid.own[r][col + width] for r in range(row + 1, header_rows))
+                and any(grid.own[r][col] for r in range(row + 1, header_rows))
             ):
                 width += 1
             height = 1
@@ -163,8 +163,12 @@ def _spread_headers(grid: SpanGrid, header_rows: int) -> SpanGrid:
 
 
 def _spread_labels(grid: SpanGrid, found: Headers) -> SpanGrid:
-    """Turn blanks below a group's label into its row span, when two columns name the rows."""
-    if found.header_cols < 2:
+    """Turn blanks below a group's label into its row span, when two columns name the rows.
+
+    A number that only counts rows names no group: "3", then a total without one.
+    """
+    labels = [grid.own[r][0] for r in range(found.header_rows, grid.n_rows) if grid.own[r][0]]
+    if found.header_cols < 2 or all(map(is_ordinal, labels)):
         return grid
     merges: list[Merge] = []
     stops = set(found.section_rows)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from lxml.html import HtmlElement
 
-from parsers.elements import Element, Kind, Parsed, Unreadable
+from parsers.blocks import Block, finish
+from parsers.captions import attach_captions
+from parsers.continued import join_continued
+from parsers.elements import Element, Kind, Parsed, Table, Unreadable
 from parsers.encodings import decode
 from parsers.html_parts import (
     HEADINGS,
@@ -24,56 +27,24 @@ from parsers.html_parts import (
     preformatted,
     tree_of,
 )
-from parsers.html_tables import Grid, is_layout, read_grid, to_table
+from parsers.html_roles import give_tags
+from parsers.html_tables import Grid, is_bold, is_layout, read_grid, to_table
 from parsers.html_visibility import Visibility
+from parsers.nested import LARGEST_INLINE
+from parsers.plain_headings import Line
 from parsers.text import normalise, one_line
 from parsers.versions import family_id
 
-VERSION = 1
+VERSION = 2
 
 MAX_DEPTH = 150  # deeper parts lose their structure, not their words
 
-_BLOCKS = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "center",
-        "details",
-        "dialog",
-        "dir",
-        "div",
-        "fieldset",
-        "figure",
-        "form",
-        "header",
-        "hgroup",
-        "hr",
-        "html",
-        "legend",
-        "main",
-        "menu",
-        "p",
-        "search",
-        "section",
-        "summary",
-        "tr",
-        "td",
-        "th",
-        "tbody",
-        "thead",
-        "tfoot",
-        "caption",
-        "figcaption",
-        "footer",
-        "nav",
-        "li",
-        "dd",
-        "dt",
-    ]
+_BLOCK_NAMES = (
+    "address article aside blockquote body caption center dd details dialog dir div dt fieldset "
+    "figcaption figure footer form header hgroup hr html legend li main menu nav p search section "
+    "summary tbody td tfoot th thead tr"
 )
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _WHITE = re.compile(r"[ \t\n\r\f]+")
 _META_CHARSET = re.compile(
@@ -98,7 +69,7 @@ def parse(data: bytes, *, suffix: str) -> Parsed:
         raise Unreadable("no_text")
     title = next((one_line("".join(node.itertext())) for node in root.iter("title")), "")
     return Parsed(
-        elements=tuple(_elements(root)),
+        elements=tuple(_page(root)),
         parser_id=parser_id(),
         title=title or None,
         language=language_of(root),
@@ -112,11 +83,28 @@ def fragment_elements(text: str) -> tuple[Element, ...]:
     return () if root is None else tuple(_elements(root))
 
 
-def _elements(root: HtmlElement) -> Iterator[Element]:
+def _page(root: HtmlElement) -> Sequence[Element]:
+    walk = _walked(root)
+    if any(element.kind is Kind.HEADING for element in walk.elements):
+        return attach_captions(join_continued(walk.elements))
+    # Saved from a word processor: what heads a part shows by its wording and its bold type alone.
+    lines = [
+        Line(text=element.text if element.kind is Kind.TEXT else "", bold=at in walk.bold)
+        for at, element in enumerate(walk.elements)
+    ]
+    return finish(map(Block, walk.elements, lines))[0]
+
+
+def _elements(root: HtmlElement) -> list[Element]:
+    return join_continued(_walked(root).elements)
+
+
+def _walked(root: HtmlElement) -> _Walk:
+    give_tags(root)
     walk = _Walk(Visibility.of(root))
     walk.block(root, 0)
     walk.flush()
-    yield from walk.elements
+    return walk
 
 
 @dataclass(slots=True)
@@ -130,6 +118,8 @@ class _Walk:
     level: int | None = None
     lists: list[tuple[str, int]] = field(default_factory=list)  # open lists: tag, next number
     language: str | None = None
+    bold: set[int] = field(default_factory=set)  # elements that are one bold paragraph
+    inner: list[tuple[HtmlElement, Table]] = field(default_factory=list)  # large ones, in a cell
 
     # --- blocks ----------------------------------------------------------------------------------
 
@@ -195,12 +185,14 @@ class _Walk:
             self.break_line()
             return
         self.flush()
-        kind = self.kind
+        kind, before = self.kind, len(self.elements)
         if is_footnotes(node):
             self.kind = Kind.NOTE
         self.block(node, depth + 1)
         self.flush()
         self.kind = kind
+        if len(self.elements) == before + 1 and is_bold(node):
+            self.bold.add(before)
 
     def heading(self, node: HtmlElement, level: int) -> None:
         """Keep a heading as one line; a table inside it follows it."""
@@ -317,7 +309,9 @@ class _Walk:
     def table(self, node: HtmlElement, depth: int) -> None:
         """Keep a table of data as a grid; unfold one that only lays out the page."""
         caption = figure_caption(node)
+        self.inner.clear()
         grid = read_grid(node, self.cell_text, self.seen.is_hidden)
+        inner = list(self.inner)
         if not grid.has_marks and caption is None and is_layout(node, grid):
             self.unfold(node, grid, depth)
             return
@@ -331,6 +325,9 @@ class _Walk:
             words = filter(None, (normalise(self.cell_text(caption)), table.caption))
             table = replace(table, caption="\n".join(words) or None)
         self.add(Element(kind=Kind.TABLE, table=table))
+        for cell, found in inner:
+            name = found.caption or grid.label_beside(cell)
+            self.add(Element(kind=Kind.TABLE, table=replace(found, caption=name or None)))
 
     def unfold(self, node: HtmlElement, grid: Grid, depth: int) -> None:
         """Walk the cells of a layout table, those of one row of short texts as one line."""
@@ -353,9 +350,10 @@ class _Walk:
 
     def cell_text(self, node: HtmlElement) -> str:
         """Return the text of a cell, one line for each block, item or row inside it."""
-        inner = _Cell(self.seen, lists=[], kind=Kind.LIST_ITEM)
-        inner.block(node, 0)
-        return normalise("".join(inner.buffer))
+        walk = _Cell(self.seen, lists=[], kind=Kind.LIST_ITEM)
+        walk.block(node, 0)
+        self.inner += [(node, table) for _, table in walk.inner]
+        return normalise("".join(walk.buffer))
 
 
 @dataclass(slots=True)
@@ -376,8 +374,15 @@ class _Cell(_Walk):
         self.break_line()
 
     def table(self, node: HtmlElement, depth: int) -> None:
-        """Write a table within a cell: a line for each row, a name before its value."""
+        """Write a table within a cell: a line for each row, a name before its value.
+
+        A larger one is a table of its own, after the one around it.
+        """
         grid = read_grid(node, self.cell_text, self.seen.is_hidden)
+        is_large = grid.n_rows * grid.n_cols > LARGEST_INLINE
+        if is_large and not is_layout(node, grid) and (table := to_table(grid)) is not None:
+            self.inner.append((node, table))
+            return
         separator = ": " if grid.n_cols == 2 and not grid.has_marks else " – "
         rows: dict[int, list[str]] = {}
         for cell in grid.filled:

@@ -48,6 +48,14 @@ class Grid:
         """Cells that hold text."""
         return [cell for cell in self.cells if cell.text]
 
+    def label_beside(self, node: HtmlElement) -> str:
+        """The first cell's text in the row of the cell that ``node`` is; empty for that one."""
+        row = next((cell.row for cell in self.cells if cell.node is node), -1)
+        label = next(
+            (cell for cell in self.filled if cell.row <= row < cell.row + cell.row_span), None
+        )
+        return "" if label is None or label.node is node else label.text
+
     @property
     def has_marks(self) -> bool:
         """Whether the table says that it is one: header cells or a caption."""
@@ -178,7 +186,7 @@ def _place_row(
                 row_span=row_span,
                 col_span=col_span,
                 is_head=node.tag == "th" or node.get("role") in {"columnheader", "rowheader"},
-                is_bold=_is_bold(node),
+                is_bold=is_bold(node),
             )
         )
         col += col_span
@@ -264,8 +272,12 @@ def _leading_head_rows(grid: Grid) -> int:
         for row in range(cell.row, cell.row + cell.row_span)
     }
     # An empty td in the corner does not make a row of th a body row.
-    count = 0
+    count = named = 0
     while count < grid.n_rows and count in has_head and count not in has_data:
+        heads = [cell for cell in grid.filled if cell.row == count]
+        if named and len(heads) == 1 and heads[0].col_span >= grid.n_cols:
+            break  # below the columns' names one cell over all of them is a section's title
+        named += len(heads) > 1
         count += 1
     return count
 
@@ -290,7 +302,7 @@ def _title_row(grid: Grid) -> str | None:
     return first[0].text if is_title else None
 
 
-def _is_bold(node: HtmlElement) -> bool:
+def is_bold(node: HtmlElement) -> bool:
     """Whether all text of a cell stands in bold."""
     if "bold" in (node.get("style") or ""):
         return True

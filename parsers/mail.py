@@ -12,9 +12,10 @@ from parsers.elements import Attachment, Element, Kind, Parsed, Unreadable
 from parsers.encodings import decode
 from parsers.html import fragment_elements
 from parsers.text import normalise
+from parsers.text_tables import Drawn, parts
 from parsers.versions import family_id
 
-VERSION = 1
+VERSION = 2
 DEEPEST = 8  # mails in mails
 
 HEADERS = ("From", "To", "Cc", "Date", "Subject")
@@ -165,7 +166,11 @@ def _text(part: EmailMessage) -> str:
 
 
 def _paragraphs(text: str) -> Iterator[Element]:
-    for block in re.split(r"\n\s*\n", normalise(text)):
-        shown = normalise(_QUOTED.sub("", block))
-        if shown:
-            yield Element(kind=Kind.TEXT, text=shown)
+    """Paragraphs of a plain body, without the marks of quoting, and tables drawn in it."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
+    for block in re.split(r"\n(?:[^\S\n]*\n)+", _QUOTED.sub("", plain)):
+        for part in parts(block.split("\n")):
+            if isinstance(part, Drawn):
+                yield Element(kind=Kind.TABLE, table=part.table())
+            elif shown := normalise("\n".join(part)):
+                yield Element(kind=Kind.TEXT, text=shown)

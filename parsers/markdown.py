@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -18,9 +18,10 @@ from parsers.encodings import decode
 from parsers.grids import table_from_rows
 from parsers.markdown_source import repaired, without_front_matter
 from parsers.text import normalise, normalise_code, one_line
+from parsers.text_tables import Drawn, parts
 from parsers.versions import family_id
 
-VERSION = 1
+VERSION = 2
 
 _ANCHOR = re.compile(r"\s*\{#[\w.:-]+[^}]*\}$")
 _TAG = re.compile(r"<[^>]*>")
@@ -134,6 +135,11 @@ class _Walk:
         text = normalise(_inline(token))
         if not text:
             return
+        if self.note is None and "|" in token.content:
+            found = list(parts(token.content.split("\n"), spaced=False))
+            if any(isinstance(part, Drawn) for part in found):
+                self.drawn(found)
+                return
         if self.note is not None:
             label = f"[{self.note}] " if self.note else ""
             self.elements.append(Element(kind=Kind.NOTE, text=label + text))
@@ -144,6 +150,16 @@ class _Walk:
             if _is_bold(token):
                 self.bold.add(len(self.elements))
             self.elements.append(Element(kind=Kind.TEXT, text=text))
+
+    def drawn(self, found: Sequence[list[str] | Drawn]) -> None:
+        """Keep a paragraph that holds tables drawn in other ways than GFM's."""
+        for part in found:
+            if isinstance(part, Drawn):
+                rows = [[_inline(_parser().parseInline(t)[0]) for t in row] for row in part.rows]
+                table = replace(part, rows=rows).table()
+                self.emit(Element(kind=Kind.TABLE, table=table))
+            elif text := normalise(_inline(_parser().parseInline("\n".join(part))[0])):
+                self.emit(Element(kind=Kind.TEXT, text=text))
 
     def emit(self, element: Element) -> None:
         """Keep an element that is no paragraph; the list item around it ends before it."""

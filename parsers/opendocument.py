@@ -26,7 +26,7 @@ from parsers.sheets import Sheet, sheet_elements
 from parsers.text import normalise
 from parsers.versions import family_id
 
-VERSION = 2
+VERSION = 3
 DEEPEST = 20
 
 _GENERATED = frozenset({"table-of-content", "illustration-index", "table-index", "object-index"})

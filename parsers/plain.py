@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from parsers.captions import attach_captions
 from parsers.elements import Element, Kind, Parsed
 from parsers.encodings import decode
 from parsers.text import normalise
+from parsers.text_tables import Drawn, parts
 from parsers.versions import family_id
 
-VERSION = 1
+VERSION = 2
 
 _MAX_HEADING = 120
 _MAX_CLAUSE = 350  # articles of law have titles of up to three lines
@@ -67,14 +69,24 @@ def parse(data: bytes, *, suffix: str) -> Parsed:
 def elements_of(text: str, *, with_headings: bool = True) -> tuple[Element, ...]:
     """Return the elements of a plain text, for any format whose body is plain text."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n\n")
-    blocks = list(_blocks(text, with_headings=with_headings))
+    blocks = list(_parts(text, with_headings=with_headings))
     found: list[Element | _Heading] = []
     for number, lines in enumerate(blocks):
-        following = blocks[number + 1] if number + 1 < len(blocks) else []
+        if isinstance(lines, Drawn):
+            found.append(Element(kind=Kind.TABLE, table=lines.table()))
+            continue
+        after = blocks[number + 1] if number + 1 < len(blocks) else []
+        following = [" ".join(after.rows[0])] if isinstance(after, Drawn) else after
         heads, rest = _split_headings(lines, following) if with_headings else ([], lines)
         found += heads
         found += _body(rest)
-    return tuple(_with_levels(_joined_titles(found)))
+    return tuple(attach_captions(list(_with_levels(_joined_titles(found)))))
+
+
+def _parts(text: str, *, with_headings: bool) -> Iterator[list[str] | Drawn]:
+    """Blocks of lines, and the tables drawn in them; a log has none."""
+    for block in _blocks(text, with_headings=with_headings):
+        yield from parts(block) if with_headings else [block]
 
 
 def _blocks(text: str, *, with_headings: bool) -> Iterator[list[str]]:

@@ -12,7 +12,7 @@ from parsers.packages import Package, attribute, child, children, local
 from parsers.text import normalise
 from parsers.versions import family_id
 
-VERSION = 1
+VERSION = 2
 
 
 def parser_id() -> str:

@@ -19,6 +19,7 @@ _DEFAULT_NAME = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_TITLE = 120
+_TITLE_LINES = 3  # "REPORT ON STOCK", "From … to …", "Warehouse: …"
 MAX_OVERHANG = 50  # rows or columns that a span may reach past the last cell with words
 
 Position = tuple[int, int]
@@ -249,6 +250,8 @@ def _continues_right(sheet: Sheet, left: Area, right: Area) -> bool:
     """Whether an empty column only sets figures apart from the labels of the same rows."""
     if (left[0], left[2]) != (right[0], right[2]) or right[1] - left[3] > 1:
         return False
+    if right[3] - right[1] == 1 and left[2] - left[0] > 2 and _is_filled(sheet, left, right):
+        return True
     labels = [row[0] for row in _texts(sheet, left)[1:] if row[0]]
     figures = [row[0] for row in _texts(sheet, right)[1:] if row[0]]
     return (
@@ -257,6 +260,12 @@ def _continues_right(sheet: Sheet, left: Area, right: Area) -> bool:
         and all(cell_kind(text) is CellKind.TEXT for text in labels)
         and all(cell_kind(text) is CellKind.QUANTITY for text in figures)
     )
+
+
+def _is_filled(sheet: Sheet, left: Area, right: Area) -> bool:
+    """Whether a lone column has words in each row, as its neighbour has: no table, but a column."""
+    rows = zip(_texts(sheet, left), _texts(sheet, right), strict=True)
+    return all(any(row) and other[0] for row, other in rows)
 
 
 def _texts(sheet: Sheet, area: Area) -> list[list[str]]:
@@ -302,12 +311,13 @@ def _is_column(filled: list[list[str]]) -> bool:
 
 
 def _titled(elements: list[Element]) -> list[Element]:
-    """Give a table the short line above it, set apart by an empty row, as its caption."""
+    """Give a table the short lines above it, set apart by an empty row, as its caption."""
     kept: list[Element] = []
     for element in elements:
         table, last = element.table, kept[-1] if kept else None
         if table is not None and last is not None and last.kind is Kind.TEXT:
-            is_title = "\n" not in last.text and len(last.text) <= _LONGEST_TITLE
+            lines = last.text.split("\n")
+            is_title = len(lines) <= _TITLE_LINES and max(map(len, lines)) <= _LONGEST_TITLE
             if is_title and not last.text.endswith(".") and not is_note_line(last.text):
                 caption = "\n".join(part for part in (last.text, table.caption) if part)
                 kept[-1] = replace(element, table=replace(table, caption=caption))

@@ -17,7 +17,7 @@ from parsers.word_runs import Paragraph, RunReader
 from parsers.word_styles import BULLET, Numbering, Style, read_styles
 from parsers.word_tables import CellText, read_table, rows_of
 
-VERSION = 1
+VERSION = 2
 DEEPEST = 20  # tables and boxes nested deeper than this are dropped
 
 _CONTENTS = re.compile(r"(?:toc|mục lục|table of figures)\s*\d*|toc heading", re.IGNORECASE)
