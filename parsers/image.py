@@ -13,7 +13,7 @@ from parsers.pdf_lattice import find_ruled
 from parsers.pdf_reading import Reading
 from parsers.versions import family_id
 
-VERSION = 1
+VERSION = 2
 MAX_FRAMES = 200
 
 

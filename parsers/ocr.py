@@ -32,6 +32,10 @@ LANGUAGES = ("vie", "eng")
 TIMEOUT = 180  # seconds for one page
 RENDER_DPI = 300
 MIN_CONFIDENCE = 25.0  # of 100; below it marks on the paper are taken for letters
+SURE = 70.0
+SURE_SHARE = 0.8  # of the letters on a page that stands upright
+FEW_LETTERS = 30
+SURE_TURN = 2.0  # of tesseract's measure for an orientation; it has no upper end
 SMALL_SIDE = 1900  # pixels; smaller pictures are enlarged, since tesseract wants tall letters
 LARGE_SIDE = 4200
 A4_WIDTH = 8.27  # inches
@@ -40,33 +44,33 @@ _TAILS = frozenset("gjpqy,;()[]{}Q/|")
 
 
 def is_installed() -> bool:
-    """Whether tesseract can be run, with at least one of the languages it is asked for."""
-    return languages() != ""
+    """Whether tesseract can be run with every language it is asked for.
+
+    With English alone Vietnamese words come out without their marks, and nothing would tell.
+    """
+    return languages() == "+".join(LANGUAGES)
 
 
 def languages() -> str:
-    """The languages that tesseract is run with, joined by ``+``; empty where it is missing."""
+    """The languages that tesseract has of those wanted, joined by ``+``; empty without it."""
     program = shutil.which("tesseract")
-    return _languages_of(program) if program else ""
+    return "+".join(name for name in LANGUAGES if name in _data_of(program)) if program else ""
 
 
 @functools.cache
-def _languages_of(program: str) -> str:
+def _data_of(program: str) -> frozenset[str]:
+    """The names of tesseract's data files, of languages and of ``osd``."""
     try:
         answer = subprocess.run(
             [program, "--list-langs"], capture_output=True, text=True, timeout=20, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    known = set(answer.stdout.split())
-    return "+".join(language for language in LANGUAGES if language in known)
+        return frozenset()
+    return frozenset(answer.stdout.split())
 
 
-def read_pdf_page(document: Any, index: int) -> Page:
-    """Render page ``index`` (from 0) of an open pdfium document and read it.
-
-    Raises ``Unreadable`` (``scanned``) where tesseract fails.
-    """
+def draw_pdf_page(document: Any, index: int) -> tuple[Image.Image, float]:
+    """Render page ``index`` (from 0) of an open pdfium document; the picture and its dpi."""
     page = document[index]
     try:
         width, height = page.get_size()
@@ -74,7 +78,7 @@ def read_pdf_page(document: Any, index: int) -> Page:
         picture = page.render(scale=scale, grayscale=True).to_pil()
     finally:
         page.close()
-    return read_picture(picture, index + 1, dpi=72 * scale)
+    return picture, 72 * scale
 
 
 def read_picture(picture: Image.Image, number: int, *, dpi: float | None = None) -> Page:
@@ -92,18 +96,20 @@ def read_picture(picture: Image.Image, number: int, *, dpi: float | None = None)
         size = (round(grey.width * factor), round(grey.height * factor))
         grey = grey.resize(size, Image.Resampling.LANCZOS)
     unit = 72 / (dpi * factor)  # points in a pixel
-    pixels = deskew(np.asarray(grey, dtype=np.uint8))
-    rules = find_rules(pixels)
-    words = list(_words(_recognise(wipe(pixels, rules)), unit))
+    pixels, rules, table = _read_upright(np.asarray(grey, dtype=np.uint8))
+    lines = list(_lines(table, unit))
+    drawn = tuple(
+        Rule(rule.horizontal, rule.at * unit, rule.start * unit, rule.end * unit) for rule in rules
+    )
+    for line in lines:
+        _close_brackets(line, drawn)
+    words = [word for line in lines for word in line]
     return Page(
         number=number,
         width=pixels.shape[1] * unit,
         height=pixels.shape[0] * unit,
         words=tuple(words),
-        rules=tuple(
-            Rule(rule.horizontal, rule.at * unit, rule.start * unit, rule.end * unit)
-            for rule in rules
-        ),
+        rules=drawn,
         fills=(),
         image_share=1.0,
         drawings=0,
@@ -111,6 +117,54 @@ def read_picture(picture: Image.Image, number: int, *, dpi: float | None = None)
         glyphs=sum(len(word.text) for word in words),
         unmapped=0,
     )
+
+
+Pixels = NDArray[np.uint8]
+Row = dict[str, str]  # of tesseract's table, by its column names
+
+
+def _read_upright(pixels: Pixels) -> tuple[Pixels, list[Rule], list[Row]]:
+    """Read a picture; where hardly a word is sure, read it turned as tesseract advises."""
+    pixels, rules, table = _read_deskewed(pixels)
+    sure = _sure_letters(table)
+    letters = sum(len(row["text"]) for row in table)
+    if sure > SURE_SHARE * letters and sure >= FEW_LETTERS:
+        return pixels, rules, table
+    turns = _turns(pixels)
+    if not turns:
+        return pixels, rules, table
+    turned = _read_deskewed(np.ascontiguousarray(np.rot90(pixels, -turns)))
+    return turned if _sure_letters(turned[2]) > sure else (pixels, rules, table)
+
+
+def _read_deskewed(pixels: Pixels) -> tuple[Pixels, list[Rule], list[Row]]:
+    pixels = deskew(pixels)
+    rules = find_rules(pixels)
+    answer = _run(wipe(pixels, rules), ["-l", "+".join(LANGUAGES), "--psm", "4", "tsv"])
+    reader = csv.DictReader(io.StringIO(answer), delimiter="\t", quoting=csv.QUOTE_NONE)
+    table = [row for row in reader if row["level"] == "5" and (row.get("text") or "").strip()]
+    return pixels, rules, table
+
+
+def _sure_letters(table: list[Row]) -> int:
+    return sum(len(row["text"]) for row in table if float(row["conf"]) >= SURE)
+
+
+def _turns(pixels: Pixels) -> int:
+    """Clockwise quarter turns that set a page upright, by tesseract's own detection; else 0."""
+    program = shutil.which("tesseract")
+    if program is None or "osd" not in _data_of(program):
+        return 0
+    try:
+        answer = _run(pixels, ["--psm", "0"])
+    except Unreadable:  # too few letters to tell
+        return 0
+    found = dict(line.split(": ", 1) for line in answer.splitlines() if ": " in line)
+    try:
+        is_sure = float(found.get("Orientation confidence", "0")) >= SURE_TURN
+        return int(found.get("Rotate", "0")) // 90 % 4 if is_sure else 0
+    except ValueError:
+        return 0
 
 
 def _flat_grey(picture: Image.Image) -> Image.Image:
@@ -131,16 +185,16 @@ def _flat_grey(picture: Image.Image) -> Image.Image:
     return Image.fromarray(stretched.astype(np.uint8))
 
 
-def _recognise(pixels: NDArray[np.uint8]) -> str:
+def _run(pixels: Pixels, options: list[str]) -> str:
+    """What tesseract writes about a picture. Raises ``Unreadable`` where it is missing or fails."""
     program = shutil.which("tesseract")
     if program is None:
         raise Unreadable("scanned", INSTALL_HINT)
     data = io.BytesIO()
     Image.fromarray(pixels).save(data, "PNG", compress_level=1)
-    command = [program, "stdin", "stdout", "-l", languages(), "--psm", "4", "tsv"]
     try:
         answer = subprocess.run(
-            command,
+            [program, "stdin", "stdout", *options],
             input=data.getvalue(),
             capture_output=True,
             timeout=TIMEOUT,
@@ -154,13 +208,12 @@ def _recognise(pixels: NDArray[np.uint8]) -> str:
     return answer.stdout.decode("utf-8", "replace")
 
 
-def _words(tsv: str, unit: float) -> Iterable[Word]:
-    """Words of tesseract's table, in points, each as tall as its line."""
+def _lines(table: list[Row], unit: float) -> Iterable[list[Word]]:
+    """Lines of tesseract's table, their words in points, each as tall as its line."""
     lines: dict[tuple[str, str, str], list[tuple[str, list[int]]]] = {}
-    for row in csv.DictReader(io.StringIO(tsv), delimiter="\t", quoting=csv.QUOTE_NONE):
-        text = (row.get("text") or "").strip()
-        is_sure = float(row["conf"]) >= MIN_CONFIDENCE
-        if row["level"] != "5" or not text or not (is_sure or text.isalnum()):
+    for row in table:
+        text = row["text"].strip()
+        if float(row["conf"]) < MIN_CONFIDENCE and not text.isalnum():
             continue
         key = (row["block_num"], row["par_num"], row["line_num"])
         box = [int(row[name]) for name in ("left", "top", "width", "height")]
@@ -172,17 +225,42 @@ def _words(tsv: str, unit: float) -> Iterable[Word]:
     sizes = _snapped(list(raw.values()))
     for key, words in lines.items():
         size = sizes[raw[key]]
+        line = []
         for text, (left, top, width, height) in words:
             middle = (top + height / 2) * unit
-            yield Word(
-                text,
-                left * unit,
-                middle - 0.55 * size,
-                (left + width) * unit,
-                middle + 0.55 * size,
-                size,
-                bold=False,
+            line.append(
+                Word(
+                    text,
+                    left * unit,
+                    middle - 0.55 * size,
+                    (left + width) * unit,
+                    middle + 0.55 * size,
+                    size,
+                    bold=False,
+                )
             )
+        yield line
+
+
+def _close_brackets(line: list[Word], rules: Iterable[Rule]) -> None:
+    """Give back the closing bracket that a ruling line took at the end of a cell.
+
+    Its bow lies in the line; what is left of it reads like a comma, a colon or nothing.
+    """
+    opened = False
+    for word in line:
+        opened = word.text.rfind("(") > word.text.rfind(")") or (opened and ")" not in word.text)
+        reach = 0.5 * word.size
+        at_line = any(
+            not rule.horizontal
+            and rule.length > 3 * word.size
+            and rule.start < word.middle < rule.end
+            and word.x1 - reach < rule.at < word.x1 + reach
+            for rule in rules
+        )
+        if opened and at_line:
+            word.text = word.text.rstrip("|,;:.!]}'’") + ")"
+        opened = opened and not at_line
 
 
 def _height(text: str) -> float:
@@ -200,13 +278,18 @@ def _height(text: str) -> float:
 
 
 def _snapped(sizes: list[float]) -> dict[float, float]:
-    """Measured sizes to the sizes that a page is really set in: neighbours become one."""
+    """Measured sizes to the sizes that a page is really set in: neighbours become one.
+
+    Two sizes are parted where the measures between them leave a gap.
+    """
     groups: list[list[float]] = []
     for size in sorted(sizes):
-        if groups and size <= 1.16 * statistics.median(groups[-1]):
-            groups[-1].append(size)
-        else:
+        usual = statistics.median(groups[-1]) if groups else 0.0
+        is_apart = not groups or (size > 1.12 * usual and size > 1.045 * groups[-1][-1])
+        if is_apart or size > 1.25 * usual:
             groups.append([size])
+        else:
+            groups[-1].append(size)
     return {
         size: max(round(statistics.median(group) * 2) / 2, 4.0)
         for group in groups

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +20,12 @@ from parsers.pdf_page import Page, read_page, without_words
 from parsers.pdf_reading import Reading
 from parsers.versions import family_id
 
-VERSION = 1
+VERSION = 2
 REACH = 2  # pages before and after that show which lines are running heads
 SCAN_SHARE = 0.25  # of the page that pictures must cover for a page without text to be a scan
 SCAN_DRAWINGS = 150  # text drawn as outlines
 FEW_GLYPHS = 12
+MOST_AT_WORK = 4  # scanned pages read side by side: each holds a picture and one tesseract
 _PASSWORD_CODES = {4, 5}
 
 
@@ -87,9 +90,10 @@ def _pages(document: Any, reading: Reading) -> Iterator[tuple[Page, list[Grid]]]
     window: deque[_Waiting] = deque(maxlen=2 * REACH + 1)
     total = len(document)
     ready = 0
+    read = _read_all(document, reading)
     for index in range(total + REACH):
         if index < total:
-            page = _read(document, index, reading)
+            page = next(read)
             ruled = find_ruled(page)
             window.append(_Waiting(page, ruled, margins_of(page, ruled)))
         if index >= REACH or index >= total - 1:
@@ -102,7 +106,24 @@ def _pages(document: Any, reading: Reading) -> Iterator[tuple[Page, list[Grid]]]
                 ready += 1
 
 
-def _read(document: Any, index: int, reading: Reading) -> Page:
+def _read_all(document: Any, reading: Reading) -> Iterator[Page]:
+    """Yield every page; tesseract reads several scanned ones side by side, pdfium none."""
+    at_work = min(os.cpu_count() or 1, MOST_AT_WORK)
+    with ThreadPoolExecutor(at_work) as pool:
+        ahead: deque[Page | Future[Page]] = deque()
+        for index in range(len(document)):
+            ahead.append(_read(document, index, reading, pool))
+            if len(ahead) > at_work or not any(isinstance(item, Future) for item in ahead):
+                yield _ready(ahead.popleft())
+        while ahead:
+            yield _ready(ahead.popleft())
+
+
+def _ready(item: Page | Future[Page]) -> Page:
+    return item.result() if isinstance(item, Future) else item
+
+
+def _read(document: Any, index: int, reading: Reading, pool: Executor) -> Page | Future[Page]:
     try:
         page = read_page(document, index)
     except pypdfium2.PdfiumError:
@@ -115,6 +136,7 @@ def _read(document: Any, index: int, reading: Reading) -> Page:
     reading.unmapped += page.unmapped
     if is_scan and (page.image_share > 0.01 or page.drawings > SCAN_DRAWINGS):
         if ocr.is_installed():
-            return ocr.read_pdf_page(document, index)
+            picture, dpi = ocr.draw_pdf_page(document, index)
+            return pool.submit(ocr.read_picture, picture, index + 1, dpi=dpi)
         reading.scanned += 1
     return page

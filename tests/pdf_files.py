@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import pytest
 from reportlab.lib import colors
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import (
     BaseDocTemplate,
@@ -123,3 +127,29 @@ def _furniture(head: str | None) -> Callable[[Canvas, Any], None]:
         canvas.drawRightString(555, 20, f"Page {template.page}")
 
     return paint
+
+
+class Vietnamese(NamedTuple):
+    """Styles set in a font that has every Vietnamese letter, by name."""
+
+    styles: dict[str, ParagraphStyle]
+
+    def paragraph(self, text: str, style: str = "body") -> Paragraph:
+        """A paragraph of Vietnamese text."""
+        return Paragraph(text, self.styles[style])
+
+
+def vietnamese() -> Vietnamese:
+    """Register Roboto; skips the test where the package with the font is missing."""
+    package = pytest.importorskip("font_roboto", reason="pip install font-roboto")
+    folder = Path(package.__file__).parent / "files"
+    for name, file in (("Roboto", "Roboto-Regular.ttf"), ("Roboto-Bold", "Roboto-Bold.ttf")):
+        pdfmetrics.registerFont(TTFont(name, folder / file))
+    return Vietnamese(
+        {
+            "body": ParagraphStyle("vi", parent=BODY, fontName="Roboto", spaceAfter=4),
+            "bold": ParagraphStyle("vi-bold", parent=BODY, fontName="Roboto-Bold"),
+            "title": ParagraphStyle("vi-title", parent=TITLE, fontName="Roboto-Bold"),
+            "section": ParagraphStyle("vi-section", parent=SECTION, fontName="Roboto-Bold"),
+        }
+    )

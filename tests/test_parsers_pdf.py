@@ -454,7 +454,7 @@ def test_words_from_tesseract_run_through_the_same_layout(
     (tmp_path / "answer").write_text("\n".join(rows), encoding="utf-8")
     program = tmp_path / "tesseract"
     program.write_text(
-        '#!/bin/sh\ncase "$1" in --list-langs) echo eng;; *) cat >/dev/null; cat "$0.tsv";; esac\n'
+        '#!/bin/sh\ncase "$1" in --list-langs) echo eng vie;; *) cat >/dev/null; cat "$0.tsv";; esac\n'
     )
     (tmp_path / "answer").rename(tmp_path / "tesseract.tsv")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
