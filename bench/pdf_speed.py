@@ -25,7 +25,7 @@ FEW_CHARACTERS = 12
 
 def page_texts(data: bytes) -> list[str]:
     """Each page's text as pdfium gives it, in the order of the file."""
-    document = pypdfium2.PdfDocument(io.BytesIO(data))
+    document = pypdfium2.PdfDocument(data)
     try:
         texts = []
         for page in document:
@@ -40,7 +40,7 @@ def page_texts(data: bytes) -> list[str]:
 
 def page_boxes(data: bytes) -> int:
     """Each page's text, and the box of each of its characters: what any layout begins with."""
-    document = pypdfium2.PdfDocument(io.BytesIO(data))
+    document = pypdfium2.PdfDocument(data)
     try:
         count = 0
         for page in document:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections import deque
 from collections.abc import Iterator
@@ -64,7 +63,7 @@ def parse(data: bytes, *, suffix: str) -> Parsed:
 
 def _open(data: bytes) -> Any:
     try:
-        document = pypdfium2.PdfDocument(io.BytesIO(data))
+        document = pypdfium2.PdfDocument(data)
         pages = len(document)
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) in _PASSWORD_CODES or "password" in str(error).lower():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -192,11 +193,7 @@ def _drop_thin(rows: Sequence[Row], edges: list[float]) -> list[float]:
 
 
 def _column(part: Line, edges: Sequence[float]) -> int:
-    middle = (part.x0 + part.x1) / 2
-    for index in range(1, len(edges) - 1):
-        if middle < edges[index]:
-            return index - 1
-    return len(edges) - 2
+    return bisect_right(edges, (part.x0 + part.x1) / 2, 1, len(edges) - 1) - 1
 
 
 def looks_tabular(rows: list[Row], xs: list[float], *, relaxed: bool = False) -> bool:

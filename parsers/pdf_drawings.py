@@ -19,6 +19,17 @@ RULE_THICKNESS = 3.0
 MIN_RULE = 5.0
 PALE = 250  # of 255 in every colour: not to be seen on white
 _IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+_EDGE = "edge"
+# Cells that pdfium writes its answers to, one call at a time (it knows no threads): a page has
+# thousands of objects, and making new cells for each call costs more than the calls.
+_FILL, _STROKE = ctypes.c_int(), ctypes.c_int()
+_FILL_REF, _STROKE_REF = ctypes.byref(_FILL), ctypes.byref(_STROKE)
+_X, _Y = ctypes.c_float(), ctypes.c_float()
+_X_REF, _Y_REF = ctypes.byref(_X), ctypes.byref(_Y)
+_MATRIX = pdfium.FS_MATRIX()
+_MATRIX_REF = ctypes.byref(_MATRIX)
+_CHANNELS = [ctypes.c_uint() for _ in range(4)]
+_CHANNEL_REFS = [ctypes.byref(channel) for channel in _CHANNELS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,13 @@ class Frame:
         self.width = self.inner_height if swap else self.inner_width
         self.height = self.inner_width if swap else self.inner_height
 
+    @property
+    def affine(self) -> Matrix:
+        """The same mapping as a matrix."""
+        x0, y0 = self.point(0.0, 0.0)
+        (ax, ay), (bx, by) = self.point(1.0, 0.0), self.point(0.0, 1.0)
+        return (ax - x0, ay - y0, bx - x0, by - y0, x0, y0)
+
     def point(self, x: float, y: float) -> tuple[float, float]:
         """Map a point."""
         x, y = x - self.left, y - self.bottom
@@ -61,6 +79,9 @@ class Frame:
 
     def box(self, x0: float, y0: float, x1: float, y1: float) -> Box:
         """Map two corners to (left, top, right, bottom)."""
+        if self.rotation == 0 and x0 <= x1 and y0 <= y1:
+            height = self.inner_height + self.bottom
+            return (x0 - self.left, height - y1, x1 - self.left, height - y0)
         ax, ay = self.point(x0, y0)
         bx, by = self.point(x1, y1)
         return (min(ax, bx), min(ay, by), max(ax, bx), max(ay, by))
@@ -79,6 +100,8 @@ def rule_of(box: Box, *, horizontal: bool) -> Rule:
 
 
 def _multiply(inner: Matrix, outer: Matrix) -> Matrix:
+    if inner == _IDENTITY:
+        return outer
     a, b, c, d, e, f = inner
     g, h, i, j, k, m = outer
     return (
@@ -88,10 +111,9 @@ def _multiply(inner: Matrix, outer: Matrix) -> Matrix:
 
 
 def _matrix_of(handle: Any) -> Matrix:
-    matrix = pdfium.FS_MATRIX()
-    if not pdfium.FPDFPageObj_GetMatrix(handle, ctypes.byref(matrix)):
+    if not pdfium.FPDFPageObj_GetMatrix(handle, _MATRIX_REF):
         return _IDENTITY
-    return (matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f)
+    return (_MATRIX.a, _MATRIX.b, _MATRIX.c, _MATRIX.d, _MATRIX.e, _MATRIX.f)
 
 
 def _objects(page: Any) -> Iterator[tuple[Any, int, Matrix]]:
@@ -105,7 +127,7 @@ def _objects(page: Any) -> Iterator[tuple[Any, int, Matrix]]:
                 return
             left -= 1
             handle = get(parent, index)
-            kind = pdfium.FPDFPageObj_GetType(handle)
+            kind = get_type(handle)
             if kind in (pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_IMAGE):
                 yield handle, kind, outer
             elif kind == pdfium.FPDF_PAGEOBJ_FORM and depth < 6:
@@ -114,6 +136,7 @@ def _objects(page: Any) -> Iterator[tuple[Any, int, Matrix]]:
                 yield from walk(size, pdfium.FPDFFormObj_GetObject, handle, inner, depth + 1)
 
     count = pdfium.FPDFPage_CountObjects(page.raw)
+    get_type = pdfium.FPDFPageObj_GetType
     yield from walk(count, pdfium.FPDFPage_GetObject, page.raw, _IDENTITY, 0)
 
 
@@ -123,6 +146,7 @@ def read_drawings(page: Any, frame: Frame) -> tuple[list[Rule], list[Box], list[
     fills: list[Box] = []
     grounds: list[Box] = []
     images, drawings = 0.0, 0
+    affine = frame.affine
     for handle, kind, outer in _objects(page):
         matrix = _multiply(_matrix_of(handle), outer)
         if kind == pdfium.FPDF_PAGEOBJ_IMAGE:
@@ -131,23 +155,23 @@ def read_drawings(page: Any, frame: Frame) -> tuple[list[Rule], list[Box], list[
             grounds.append(_bounds(handle, outer, frame))
             continue
         drawings += 1
+        pdfium.FPDFPath_GetDrawMode(handle, _FILL_REF, _STROKE_REF)
+        is_filled, is_stroked = bool(_FILL.value), bool(_STROKE.value)
+        if not is_filled and not is_stroked:
+            continue
         before = len(fills)
-        is_dark = _is_dark(handle)
-        for box, stroked, filled in _path_boxes(handle, matrix, frame):
-            _add_box(box, stroked, filled, rules, fills)
-        if is_dark:
+        for kind_of, box, stroked in _path_boxes(handle, _multiply(matrix, affine), is_stroked):
+            _add_box((kind_of, box), stroked, is_filled and kind_of != _EDGE, rules, fills)
+        if is_filled and _is_dark(handle):
             grounds += fills[before:] or [_bounds(handle, outer, frame)]
     area = max(frame.width * frame.height, 1.0)
     return rules, fills, grounds, min(images / area, 1.0), drawings
 
 
 def _is_dark(handle: Any) -> bool:
-    """Whether a path is filled with a colour that white text shows on."""
-    fill, stroke = ctypes.c_int(), ctypes.c_int()
-    pdfium.FPDFPath_GetDrawMode(handle, ctypes.byref(fill), ctypes.byref(stroke))
-    channels = [ctypes.c_uint() for _ in range(4)]
-    known = pdfium.FPDFPageObj_GetFillColor(handle, *(ctypes.byref(c) for c in channels))
-    return bool(fill.value) and (not known or min(c.value for c in channels[:3]) < PALE)
+    """Whether a filled path has a colour that white text shows on."""
+    known = pdfium.FPDFPageObj_GetFillColor(handle, *_CHANNEL_REFS)
+    return not known or min(channel.value for channel in _CHANNELS[:3]) < PALE
 
 
 def _bounds(handle: Any, outer: Matrix, frame: Frame) -> Box:
@@ -163,50 +187,54 @@ def _bounds(handle: Any, outer: Matrix, frame: Frame) -> Box:
     )  # fmt: skip
 
 
-def _path_boxes(
-    handle: Any, matrix: Matrix, frame: Frame
-) -> Iterator[tuple[tuple[str, Box], bool, bool]]:
-    """Straight parts of a path: ("line" or "rect", box), stroked, filled."""
-    fill, stroke = ctypes.c_int(), ctypes.c_int()
-    pdfium.FPDFPath_GetDrawMode(handle, ctypes.byref(fill), ctypes.byref(stroke))
-    if not fill.value and not stroke.value:
-        return
-    a, b, c, d, e, f = matrix
-    x, y = ctypes.c_float(), ctypes.c_float()
+def _path_boxes(handle: Any, matrix: Matrix, is_stroked: bool) -> Iterator[tuple[str, Box, bool]]:
+    """Straight parts of a path, "line" or "rect", with the box of each and whether it is drawn.
+
+    ``matrix`` leads to the displayed page. An edge of another shape is an ``_EDGE``.
+    """
     count = pdfium.FPDFPath_CountSegments(handle)
     if count > 4000:
         return
+    a, b, c, d, e, f = matrix
+    get_segment, get_type = pdfium.FPDFPath_GetPathSegment, pdfium.FPDFPathSegment_GetType
+    get_point, get_close = pdfium.FPDFPathSegment_GetPoint, pdfium.FPDFPathSegment_GetClose
     points: list[tuple[float, float]] = []
     curved = False
-
-    def flush() -> Iterator[tuple[tuple[str, Box], bool, bool]]:
-        if len(points) < 2 or curved:
-            return
-        xs, ys = [p[0] for p in points], [p[1] for p in points]
-        box = (min(xs), min(ys), max(xs), max(ys))
-        corners = {(round(px, 1), round(py, 1)) for px, py in points}
-        is_box = len(corners) == 4 and len({cx for cx, _ in corners}) == 2
-        if (is_box and len({cy for _, cy in corners}) == 2) or len(corners) <= 2:
-            yield ("rect" if is_box else "line", box), bool(stroke.value), bool(fill.value)
-            return
-        if stroke.value:
-            for (ax, ay), (bx, by) in pairwise(points):
-                yield ("line", (min(ax, bx), min(ay, by), max(ax, bx), max(ay, by))), True, False
-
     for index in range(count):
-        segment = pdfium.FPDFPath_GetPathSegment(handle, index)
-        kind = pdfium.FPDFPathSegment_GetType(segment)
-        pdfium.FPDFPathSegment_GetPoint(segment, ctypes.byref(x), ctypes.byref(y))
-        point = frame.point(a * x.value + c * y.value + e, b * x.value + d * y.value + f)
+        segment = get_segment(handle, index)
+        kind = get_type(segment)
+        get_point(segment, _X_REF, _Y_REF)
+        x, y = _X.value, _Y.value
+        point = (a * x + c * y + e, b * x + d * y + f)
         if kind == pdfium.FPDF_SEGMENT_MOVETO:
-            yield from flush()
+            if len(points) > 1 and not curved:
+                yield from _straight(points, is_stroked)
             points, curved = [point], False
         else:
             curved = curved or kind == pdfium.FPDF_SEGMENT_BEZIERTO
             points.append(point)
-            if pdfium.FPDFPathSegment_GetClose(segment) and points[0] != point:
+            if get_close(segment) and points[0] != point:
                 points.append(points[0])
-    yield from flush()
+    if len(points) > 1 and not curved:
+        yield from _straight(points, is_stroked)
+
+
+def _straight(
+    points: list[tuple[float, float]], is_stroked: bool
+) -> Iterator[tuple[str, Box, bool]]:
+    """The shapes of one run of straight segments."""
+    corners = {(round(x, 1), round(y, 1)) for x, y in points}
+    if len(corners) <= 2 or (
+        len(corners) == 4
+        and len({x for x, _ in corners}) == 2
+        and len({y for _, y in corners}) == 2
+    ):
+        xs, ys = [x for x, _ in points], [y for _, y in points]
+        box = (min(xs), min(ys), max(xs), max(ys))
+        yield "rect" if len(corners) == 4 else "line", box, is_stroked
+    elif is_stroked:
+        for (ax, ay), (bx, by) in pairwise(points):
+            yield _EDGE, (min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)), True
 
 
 def _add_box(

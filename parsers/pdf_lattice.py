@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -241,10 +242,7 @@ def _place(words: Iterable[Word], grid: Grid) -> None:
 
 
 def _track_of(position: float, edges: Sequence[float]) -> int:
-    for index in range(1, len(edges) - 1):
-        if position < edges[index]:
-            return index - 1
-    return len(edges) - 2
+    return bisect_right(edges, position, 1, len(edges) - 1) - 1
 
 
 def drop_empty(grid: Grid) -> Grid:

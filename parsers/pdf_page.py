@@ -21,6 +21,17 @@ from parsers.pdf_words import Glyph, Style, Word, join_glyphs
 _BOLD_NAMES = ("bold", "black", "heavy", "semibold", "demi")
 _BOLD_FLAG = 1 << 18
 _FIXED_PITCH_FLAG = 1
+# The same function with its answer as a plain number: a pointer object for each character costs.
+_get_object = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)(
+    ctypes.cast(pdfium.FPDFText_GetTextObject, ctypes.c_void_p).value or 0
+)
+# Cells that pdfium writes to, one call at a time (see ``parsers.pdf_drawings``).
+_MATRIX = pdfium.FS_MATRIX()
+_MATRIX_REF = ctypes.byref(_MATRIX)
+_CHANNELS = [ctypes.c_uint() for _ in range(4)]
+_CHANNEL_REFS = [ctypes.byref(channel) for channel in _CHANNELS]
+_SOFT_HYPHENS = frozenset((0x02, 0xFFFE))
+_SPACES = frozenset((0x0D, 0x0A, 0x20, 0xA0, 0x09, 0x200B))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,40 +103,41 @@ def _read_glyphs(page: Any, frame: Frame, grounds: Sequence[Box]) -> tuple[list[
 
 
 def _glyphs_of(text: Any, frame: Frame, grounds: Sequence[Box]) -> tuple[list[Glyph], int]:
-    loose, matrix = pdfium.FS_RECTF(), pdfium.FS_MATRIX()
-    loose_ref, matrix_ref = ctypes.byref(loose), ctypes.byref(matrix)
+    loose = pdfium.FS_RECTF()
+    loose_ref = ctypes.byref(loose)
     get_code, get_box = pdfium.FPDFText_GetUnicode, pdfium.FPDFText_GetLooseCharBox
-    get_object = pdfium.FPDFText_GetTextObject
-    styles: dict[int, tuple[Style, int, float]] = {}
+    handle = ctypes.cast(text, ctypes.c_void_p).value
+    to_box = frame.box
+    styles: dict[int | None, tuple[Style, int, float]] = {}
+    faces: dict[int, tuple[bool, bool]] = {}
     glyphs: list[Glyph] = []
     unmapped = 0
     limit_x, limit_y = frame.width + 2, frame.height + 2
     for index in range(pdfium.FPDFText_CountChars(text)):
         code = get_code(text, index)
-        if code in (0x0D, 0x0A, 0x20, 0xA0, 0x09, 0x200B):
+        if code in _SPACES:
             glyphs.append(_BLANK)
             continue
-        handle = get_object(text, index)
-        key = ctypes.addressof(handle.contents) if handle else 0
+        key = _get_object(handle, index)
         known = styles.get(key)
         if known is None:
-            pdfium.FPDFText_GetMatrix(text, index, matrix_ref)
-            known = styles[key] = _style_of(text, index, handle, matrix, frame)
+            known = styles[key] = _style_of(text, index, frame, faces)
         style, quarter, size = known
         if not get_box(text, index, loose_ref):
             continue
-        x0, top, x1, bottom = frame.box(loose.left, loose.bottom, loose.right, loose.top)
+        x0, top, x1, bottom = to_box(loose.left, loose.bottom, loose.right, loose.top)
         if x1 < -2 or bottom < -2 or x0 > limit_x or top > limit_y:
             continue
         if (bottom - top if quarter % 2 == 0 else x1 - x0) < 0.3 * size:
             x0, top, x1, bottom = _box_by_origin(text, index, frame, size, quarter) or (
                 x0, top, x1, bottom,
             )  # fmt: skip
-        if code == 0xFFFD or 0xE000 <= code <= 0xF8FF or (code < 0x20 and code != 0x02):
-            unmapped += 1
-        elif code == 0:
-            continue
-        char = "\u00ad" if code in (0x02, 0xFFFE) else chr(code)
+        if code in _SOFT_HYPHENS:
+            char = "\u00ad"
+        else:
+            char = chr(code)
+            if code < 0x20 or 0xE000 <= code <= 0xF8FF or code == 0xFFFD:
+                unmapped += 1
         if style.pale and not _is_over((x0 + x1) / 2, (top + bottom) / 2, grounds):
             continue  # white on white: nobody sees it
         glyphs.append(Glyph(char, x0, top, x1, bottom, quarter, style))
@@ -140,31 +152,40 @@ _BLANK = Glyph(" ", 0.0, 0.0, 0.0, 0.0, 0, Style(0.0, False, False, False))
 
 
 def _style_of(
-    text: Any, index: int, handle: Any, matrix: Any, frame: Frame
+    text: Any, index: int, frame: Frame, faces: dict[int, tuple[bool, bool]]
 ) -> tuple[Style, int, float]:
-    scale = math.hypot(matrix.c, matrix.d) or 1.0
+    """Style, direction and size of a text object; ``faces`` remembers the page's fonts."""
+    pdfium.FPDFText_GetMatrix(text, index, _MATRIX_REF)
+    scale = math.hypot(_MATRIX.c, _MATRIX.d) or 1.0
     size = pdfium.FPDFText_GetFontSize(text, index) * scale
-    name, flags, weight = "", 0, 0
-    if handle:
-        font = pdfium.FPDFTextObj_GetFont(handle)
-        if font:
-            buffer = ctypes.create_string_buffer(128)
-            pdfium.FPDFFont_GetBaseFontName(font, buffer, 128)
-            name = buffer.value.decode("utf-8", "replace").lower()
-            flags = pdfium.FPDFFont_GetFlags(font)
-            weight = pdfium.FPDFFont_GetWeight(font)
-    bold = weight >= 600 or bool(flags & _BOLD_FLAG) or any(mark in name for mark in _BOLD_NAMES)
+    handle = pdfium.FPDFText_GetTextObject(text, index)
+    font = pdfium.FPDFTextObj_GetFont(handle) if handle else None
+    face = (False, False)
+    if font:
+        key = ctypes.addressof(font.contents)
+        known = faces.get(key)
+        face = faces[key] = _face_of(font) if known is None else known
+    style = Style(round(size * 2) / 2 or 1.0, face[0], face[1], _is_pale(text, index))
+    return style, frame.quarter(math.atan2(_MATRIX.b, _MATRIX.a)), size
+
+
+def _face_of(font: Any) -> tuple[bool, bool]:
+    """Whether a font is bold, and whether all its letters are equally wide."""
+    buffer = ctypes.create_string_buffer(128)
+    pdfium.FPDFFont_GetBaseFontName(font, buffer, 128)
+    name = buffer.value.decode("utf-8", "replace").lower()
+    flags = pdfium.FPDFFont_GetFlags(font)
+    is_heavy = pdfium.FPDFFont_GetWeight(font) >= 600 or bool(flags & _BOLD_FLAG)
+    bold = is_heavy or any(mark in name for mark in _BOLD_NAMES)
     fixed = bool(flags & _FIXED_PITCH_FLAG) or "courier" in name or "mono" in name
-    style = Style(round(size * 2) / 2 or 1.0, bold, fixed, _is_pale(text, index))
-    return style, frame.quarter(math.atan2(matrix.b, matrix.a)), size
+    return bold, fixed
 
 
 def _is_pale(text: Any, index: int) -> bool:
     """Whether a glyph is filled with white, or with nothing at all."""
-    channels = [ctypes.c_uint() for _ in range(4)]
-    if not pdfium.FPDFText_GetFillColor(text, index, *(ctypes.byref(c) for c in channels)):
+    if not pdfium.FPDFText_GetFillColor(text, index, *_CHANNEL_REFS):
         return False
-    red, green, blue, alpha = (channel.value for channel in channels)
+    red, green, blue, alpha = [channel.value for channel in _CHANNELS]
     return alpha < 8 or min(red, green, blue) >= PALE
 
 

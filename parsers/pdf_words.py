@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import statistics
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 WORD_GAP = 0.22  # of the font size; a wider gap between glyphs parts two words
@@ -61,37 +60,40 @@ class Word:
 
 @dataclass(slots=True)
 class Line:
-    """Words side by side on one baseline, in reading order."""
+    """Words side by side on one baseline, in reading order; they do not change any more.
+
+    ``x0`` and ``x1``, ``top`` and ``bottom`` are its sides, ``size`` is the font size of most
+    characters. They are asked for far more often than lines are made.
+    """
 
     words: list[Word]
+    x0: float = field(init=False)
+    x1: float = field(init=False)
+    top: float = field(init=False)
+    bottom: float = field(init=False)
+    _size: float | None = field(init=False, default=None, repr=False)
+    _text: str | None = field(init=False, default=None, repr=False)
 
-    @property
-    def x0(self) -> float:
-        """Left side."""
-        return self.words[0].x0
-
-    @property
-    def x1(self) -> float:
-        """Right side."""
-        return max(word.x1 for word in self.words)
-
-    @property
-    def top(self) -> float:
-        """Top of the tallest word."""
-        return min(word.top for word in self.words)
-
-    @property
-    def bottom(self) -> float:
-        """Bottom of the deepest word."""
-        return max(word.bottom for word in self.words)
+    def __post_init__(self) -> None:
+        """Measure the line."""
+        words = self.words
+        self.x0 = words[0].x0
+        self.x1 = max([word.x1 for word in words])
+        self.top = min([word.top for word in words])
+        self.bottom = max([word.bottom for word in words])
 
     @property
     def size(self) -> float:
         """The font size of most characters."""
-        totals: dict[float, int] = {}
-        for word in self.words:
-            totals[word.size] = totals.get(word.size, 0) + len(word.text)
-        return max(totals, key=lambda size: (totals[size], size))
+        if self._size is None:
+            totals: dict[float, int] = {}
+            for word in self.words:
+                totals[word.size] = totals.get(word.size, 0) + len(word.text)
+            is_one = len(totals) == 1
+            self._size = (
+                self.words[0].size if is_one else max(totals, key=lambda size: (totals[size], size))
+            )
+        return self._size
 
     @property
     def bold(self) -> bool:
@@ -107,7 +109,9 @@ class Line:
     @property
     def text(self) -> str:
         """The words, a space apart."""
-        return " ".join(word.text for word in self.words)
+        if self._text is None:
+            self._text = " ".join([word.text for word in self.words])
+        return self._text
 
     @property
     def box(self) -> tuple[float, float, float, float]:
@@ -122,8 +126,9 @@ def join_glyphs(glyphs: Iterable[Glyph]) -> list[Word]:
     seen: set[tuple[str, int, int]] = set()
     for glyph in glyphs:
         if glyph.char == " ":
-            _close(run, words)
-            run = []
+            if run:
+                _close(run, words)
+                run = []
             continue
         # Bold is sometimes faked by drawing the same glyph twice, a fraction of a point apart.
         place = (glyph.char, round(glyph.x0), round(glyph.top))
@@ -149,16 +154,16 @@ def _adds(run: list[Glyph], glyph: Glyph) -> bool:
 def _follows(last: Glyph, glyph: Glyph) -> bool:
     if last.quarter != glyph.quarter:
         return False
-    size = max(last.style.size, glyph.style.size)
-    if glyph.quarter == 1:
+    size = last.style.size if last.style.size > glyph.style.size else glyph.style.size
+    if glyph.quarter == 0:
+        along, across = glyph.x0 - last.x1, abs(glyph.bottom - last.bottom)
+    elif glyph.quarter == 1:
         along, across = glyph.top - last.bottom, abs(glyph.x0 - last.x0)
     elif glyph.quarter == 3:
         along, across = last.top - glyph.bottom, abs(glyph.x0 - last.x0)
-    elif glyph.quarter == 2:
-        along, across = last.x0 - glyph.x1, abs(glyph.bottom - last.bottom)
     else:
-        along, across = glyph.x0 - last.x1, abs(glyph.bottom - last.bottom)
-    if unicodedata.combining(glyph.char):
+        along, across = last.x0 - glyph.x1, abs(glyph.bottom - last.bottom)
+    if glyph.char > "\u02ff" and unicodedata.combining(glyph.char):
         return across < size
     return -0.8 * size < along < WORD_GAP * size and across < 0.6 * size
 
@@ -166,19 +171,23 @@ def _follows(last: Glyph, glyph: Glyph) -> bool:
 def _close(run: list[Glyph], words: list[Word]) -> None:
     if not run:
         return
-    text = "".join(_LIGATURES.get(ord(glyph.char), glyph.char) for glyph in run)
-    style = run[len(run) // 2].style
+    text = "".join([glyph.char for glyph in run])
+    if not text.isascii():
+        text = "".join([_LIGATURES.get(ord(char), char) for char in text])
+        text = unicodedata.normalize("NFC", text)
+    _, x0, top, x1, bottom, quarters, styles = zip(*run, strict=True)
+    style = styles[len(run) // 2]
     words.append(
         Word(
-            unicodedata.normalize("NFC", text),
-            min(glyph.x0 for glyph in run),
-            min(glyph.top for glyph in run),
-            max(glyph.x1 for glyph in run),
-            max(glyph.bottom for glyph in run),
-            max(glyph.style.size for glyph in run),
+            text,
+            min(x0),
+            min(top),
+            max(x1),
+            max(bottom),
+            max([style.size for style in set(styles)]),
             style.bold,
             style.fixed,
-            run[0].quarter,
+            quarters[0],
         )
     )
 
@@ -188,25 +197,38 @@ def lines_of(words: Iterable[Word]) -> list[Line]:
 
     Raised and lowered small words (footnote marks, indices) stay with the line they touch.
     """
-    lines: list[Line] = []
-    cores: list[tuple[float, float]] = []
-    for word in sorted(words, key=lambda item: (item.middle, item.x0)):
-        for index in range(len(lines) - 1, max(len(lines) - 6, -1), -1):
-            top, bottom = cores[index]
-            shared = min(bottom, word.bottom) - max(top, word.top)
-            height = max(min(bottom - top, word.bottom - word.top), 0.1)
-            if shared > 0.55 * height:
-                lines[index].words.append(word)
-                if word.size > 1.2 * max(item.size for item in lines[index].words[:-1]):
-                    cores[index] = (word.top, word.bottom)
+    groups: list[list[Word]] = []
+    cores: list[tuple[float, float]] = []  # top and bottom of the words that set the line
+    sizes: list[float] = []  # the largest in each line
+    for word in sorted(words, key=_by_height):
+        top, bottom, size = word.top, word.bottom, word.size
+        height = bottom - top
+        for index in range(len(groups) - 1, max(len(groups) - 6, -1), -1):
+            upper, lower = cores[index]
+            shared = (lower if lower < bottom else bottom) - (upper if upper > top else top)
+            if shared > 0.55 * max(min(lower - upper, height), 0.1):
+                groups[index].append(word)
+                if size > 1.2 * sizes[index]:
+                    cores[index] = (top, bottom)
+                sizes[index] = max(sizes[index], size)
                 break
         else:
-            lines.append(Line([word]))
-            cores.append((word.top, word.bottom))
-    for line in lines:
-        line.words.sort(key=lambda item: item.x0)
-    lines.sort(key=lambda item: (statistics.fmean((item.top, item.bottom)), item.x0))
+            groups.append([word])
+            cores.append((top, bottom))
+            sizes.append(size)
+    for group in groups:
+        group.sort(key=_left)
+    lines = [Line(group) for group in groups]
+    lines.sort(key=lambda item: (item.top + item.bottom, item.x0))
     return lines
+
+
+def _by_height(word: Word) -> tuple[float, float]:
+    return (word.top + word.bottom, word.x0)
+
+
+def _left(word: Word) -> float:
+    return word.x0
 
 
 def _sideways(words: Iterable[Word]) -> list[Line]:
@@ -241,6 +263,8 @@ def text_of(words: Sequence[Word]) -> str:
     A hyphen at a line's end in front of a small letter becomes ``SOFT_HYPHEN``: only the words of
     the whole document tell whether it belongs to the word.
     """
+    if len(words) == 1:
+        return _without_mark(words[0].text)
     text = ""
     for line in lines_of(words) if all(word.upright for word in words) else _sideways(words):
         if text.endswith((SOFT_HYPHEN, "-")) and text[-2:-1].isalpha() and line.text[:1].islower():
@@ -249,4 +273,8 @@ def text_of(words: Sequence[Word]) -> str:
             text += line.text if line.text[:1].isalnum() else f" {line.text}"
         else:
             text = f"{text} {line.text}" if text else line.text
+    return _without_mark(text)
+
+
+def _without_mark(text: str) -> str:
     return text[:-1] + "-" if text.endswith(SOFT_HYPHEN) else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 
@@ -13,6 +14,7 @@ def family_id(family: str, number: int, *distributions: str) -> str:
     return " ".join([f"{family}-v{number}", *(f"{d}={library_version(d)}" for d in distributions)])
 
 
+@cache  # asked for with each file, and each time a search of the disk
 def library_version(distribution: str) -> str:
     """Return the installed version of a distribution, or ``absent``."""
     try:
