@@ -89,7 +89,9 @@ class Columns:
             if min(piece.x1, x1) - max(piece.x0, x0) > 1.5
         ]
         if not over:
-            first = sum(piece.x0 > edge - EDGE for edge in self.xs[1:-1])
+            # A heading at the other side of its column than the figures below it.
+            shared = [min(piece.x1, b) - max(piece.x0, a) for a, b in pairwise(self.xs)]
+            first = max(range(len(shared)), key=lambda col: shared[col])
             return first, first + 1
         # A label that runs over an empty neighbour is still one column's label.
         return (0, 1) if over[0] == 0 else (over[0], over[-1] + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import fmean
 
 from parsers.pdf_columns import Piece, Row, Span, has_full_rule
@@ -11,6 +12,7 @@ from parsers.pdf_lattice import GridCell, is_numeric
 from parsers.pdf_words import Line, Word
 
 MAX_HEADER_LINES = 8
+AIRY = 1.45  # font sizes from line to line; the lines of one cell stand closer
 
 
 def header_end(
@@ -67,11 +69,37 @@ def header_end(
             for index in range(min(first_record, MAX_HEADER_LINES))
             if any(s in figures or e - s > 1 for (s, e), _ in placed[index])
         ]
-        return named[-1] + 1 if named else 0
+        return _until_record(rows, placed, named[-1] + 1, n_cols) if named else 0
     bold = 0
     while bold < min(3, len(rows) - 1) and rows[bold].line.bold:
         bold += 1
     return bold if bold < len(rows) and not rows[bold].line.bold else 0
+
+
+def _until_record(
+    rows: Sequence[Row], placed: list[list[Piece]], end: int, n_cols: int
+) -> int:
+    """``end``, or the first line before it that is a record without a figure ("free of charge").
+
+    Such a line has a label and fills every column, as the line above it does, and is set apart
+    from it: by its weight, or by the space that parts the records below.
+    """
+    pitches = [
+        (lower.line.bottom - upper.line.bottom) / lower.line.size
+        for upper, lower in pairwise(rows[end - 1 :])
+    ]
+    usual = min(pitches, default=0.0)
+    for index in range(1, end):
+        upper, lower = placed[index - 1], placed[index]
+        if not {0} <= {start for (start, _), _ in upper} or len(lower) < n_cols:
+            continue
+        if lower[0][0][0] != 0 or any(stop - start > 1 for (start, stop), _ in lower):
+            continue
+        step = (rows[index].line.bottom - rows[index - 1].line.bottom) / rows[index].line.size
+        is_lighter = rows[index - 1].line.bold and not rows[index].line.bold
+        if is_lighter or (step > AIRY and step > 0.9 * usual):
+            return index
+    return end
 
 
 def header_cells(lines: list[list[Piece]], n_cols: int) -> tuple[list[GridCell], int]:

@@ -29,6 +29,8 @@ _NOTE = re.compile(
     r"|^(\(?\*+\)?|†|‡|§|[¹²³])\s*\S|^['‘’\"“]?[-–.*]+['‘’\"”]?\s*[:=]\s",
     re.I,
 )
+_MONEY = re.compile(r"^(US\$|[$€£¥₫]|USD|EUR|VND|VNĐ)$")
+_AFTER = re.compile(r"^(%|\)|\)%|%\))$")
 _CONTINUED = re.compile(r"\b(continued|cont['’.]?d?|contd|tiếp theo|tiếp)\b", re.I)
 
 
@@ -129,6 +131,7 @@ class RawTable:
     def build(self, mend: Callable[[str], str]) -> Table | None:
         """The finished table; None where it holds no words. ``mend`` undoes hyphenation."""
         self.cells = [replace(cell, text=mend(cell.text)) for cell in self.cells]
+        self._join_signs()
         self._hoist_header()
         return table_from_rows(
             self.rows(),
@@ -138,6 +141,48 @@ class RawTable:
             caption=self.caption,
             notes="\n".join(self.notes) or None,
         )
+
+    def _join_signs(self) -> None:
+        """Give signs of money in a column of their own to the figures on their right.
+
+        A percent sign or a bracket that closes goes to the figure on its left.
+        """
+        for col in range(self.n_cols - 1, -1, -1):
+            if self.n_cols > 2 and col + 1 < self.n_cols and self._is_sign(col, col + 1, _MONEY):
+                self._join_columns(col, col)
+            elif col > 1 and self._is_sign(col, col - 1, _AFTER):
+                self._join_columns(col - 1, col)
+
+    def _is_sign(self, col: int, beside: int, sign: re.Pattern[str]) -> bool:
+        """Whether a column holds signs for the figures ``beside``, and at most their heading."""
+        taken = {c.row for c in self.cells if c.col == beside and c.text}
+        mine = [c for c in self.cells if c.col == col and c.col_span == 1 and c.text]
+        signs = sum(bool(sign.match(c.text)) for c in mine)
+        others = [c for c in mine if not sign.match(c.text)]
+        return signs > len(others) and all(c.row < 4 and c.row not in taken for c in others)
+
+    def _join_columns(self, left: int, signs: int) -> None:
+        """Make columns ``left`` and the next one column; texts on one row are joined in order."""
+        texts: dict[int, list[RawCell]] = {}
+        for cell in sorted(self.cells, key=lambda c: c.col):
+            if cell.col in (left, left + 1) and cell.col_span == 1:
+                texts.setdefault(cell.row, []).append(cell)
+        cells = []
+        for cell in self.cells:
+            last = cell.col + cell.col_span - (cell.col + cell.col_span > left + 1)
+            if cell.col not in (left, left + 1) or cell.col_span > 1:
+                first = cell.col - (cell.col > left)
+                cells.append(replace(cell, col=first, col_span=max(last - first, 1)))
+                continue
+            pair = texts.get(cell.row, [])
+            if pair and cell is pair[0]:
+                sign = next((c.text for c in pair if c.col == signs), "")
+                space = " " if sign.isalpha() else ""
+                text = space.join(c.text for c in pair if c.text)
+                tallest = max(c.row_span for c in pair)
+                cells.append(replace(cell, text=text, col=left, row_span=tallest))
+        self.cells = cells
+        del self.xs[left + 1]
 
     def _hoist_header(self) -> None:
         """Put the header above a section title that opens the table.
