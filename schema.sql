@@ -587,6 +587,18 @@ set search_path = mucluc, pg_catalog, pg_temp as $$
   where a.index_name = p_index and a.name = p_alias
 $$;
 
+-- The same for a version by its name, to compare one that no alias points at. It tells no more than
+-- resolve() does of the active one; what is found in it goes through the same filter. A retired
+-- version waits for its removal and is not offered.
+create function resolve_version(p_index text, p_name text)
+returns table (version_id int, name text, model text, recipe jsonb, dimensions int)
+language sql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp as $$
+  select v.id, v.name, v.model, v.recipe, v.dimensions
+  from mucluc.index_version v
+  where v.index_name = p_index and v.name = p_name and v.state in ('building', 'ready')
+$$;
+
 -- Whoever may create in public could put a better matching operator there (of numeric and int, of
 -- a range and a date), which would run as mucluc_search; so public is in no function's path.
 -- Planner settings are the reason for two functions: with sorting off the index gives the order.
@@ -862,7 +874,7 @@ grant execute on function
   lexemes(text), fold(text), with_tone(text), codes(text), lexeme_count(tsvector),
   challenge(), identify(text, text), me(), my_acls(),
   visible_documents(), visible_revisions(), visible_published(), visible_entries(),
-  resolve(text, text), search_dense(int, text, vector, int, text[]),
+  resolve(text, text), resolve_version(text, text), search_dense(int, text, vector, int, text[]),
   search_text(int, text, int, text[]), read_chunks(int, uuid[])
   to mucluc_reader;
 

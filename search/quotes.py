@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
+
+from search.folding import words
 
 LONGEST = 320  # characters
 ENOUGH = 100  # a shorter part is shown with what follows it
@@ -19,7 +20,7 @@ def quote(
 
     Parts that lie wholly inside ``added`` spans (repeated headers) are never quoted (I2).
     """
-    wanted = _words(query)
+    wanted = set(words(query))
     parts = [
         (start, end)
         for start, end in _parts(text)
@@ -27,11 +28,11 @@ def quote(
     ]
     if not parts:
         return ""
-    words = [_words(text[start:end]) for start, end in parts]
+    held = [set(words(text[start:end])) for start, end in parts]
     scores = []
     for number, (start, end) in enumerate(parts):
         # A word that stands in many parts says little about this one.
-        score = sum(1 / sum(word in other for other in words) for word in wanted & words[number])
+        score = sum(1 / sum(word in other for other in held) for word in wanted & held[number])
         # A chunk begins with its heading or with the names of its columns: rather what is below.
         first = 0.5 if number == 0 and len(parts) > 1 else 0.0
         scores.append(score - first - (end - start) / 100_000)
@@ -61,8 +62,3 @@ def _parts(text: str) -> list[tuple[int, int]]:
         if start < line.end():
             found.append((start, line.end()))
     return found
-
-
-def _words(text: str) -> set[str]:
-    plain = unicodedata.normalize("NFD", text.lower()).replace("đ", "d")
-    return set(re.findall(r"\w+", "".join(c for c in plain if not unicodedata.combining(c))))

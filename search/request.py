@@ -32,13 +32,23 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalPolicy:
-    """How a search is done."""
+    """How a search is done.
+
+    ``seconds`` is the time limit: what is not done by then is left out, and the trace says so.
+    Reading the results comes on top of it. ``trace_text`` lets the question's variants into the
+    trace, which otherwise holds no text (I10).
+    """
 
     k: int = 5
-    depth: int = 50  # candidates from each retriever
+    depth: int = 50  # candidates from each retriever and variant; at least k
     rrf_k: int = 60
     dense: bool = True
     text: bool = True
+    variants: int = 3  # at most, beside the question itself
+    collapse: bool = True  # show chunks that say the same once
+    rerank_depth: int = 30  # candidates that a reranker scores; at least k
+    seconds: float | None = None
+    trace_text: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +56,8 @@ class Candidate:
     """A chunk that answers, with what a citation needs.
 
     ``score`` is the fused one; ``ranks`` and ``scores`` are by retriever (dense: cosine
-    similarity, text: BM25), where it found the chunk.
+    similarity, text: BM25, the best of its variants; rerank), where it found the chunk.
+    ``duplicates`` are chunks that say the same and may be seen by the same asker.
     """
 
     chunk_id: UUID
@@ -68,18 +79,75 @@ class Candidate:
     ranks: dict[str, int]
     scores: dict[str, float]
     metadata: dict[str, Any] = field(default_factory=dict)
+    duplicates: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """What one retriever found for one variant of the question, best first.
+
+    ``variant`` counts from 0, the question itself. Scores: dense cosine similarity, text BM25.
+    """
+
+    retriever: str
+    variant: int
+    kind: str  # of the variant: original, normalised, glossary, written
+    plan: str
+    weight: float  # in the fusion
+    chunks: tuple[tuple[UUID, float], ...]
 
 
 @dataclass(slots=True, kw_only=True)
 class SearchTrace:
-    """How a search went: names, counts and times; no text (I10)."""
+    """How a search went: names, ids, counts and times; no text (I10) unless the policy lets it."""
 
     version: str | None = None
     model: str | None = None
-    plans: dict[str, str] = field(default_factory=dict)
-    found: dict[str, int] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
+    exact_lookup: bool = False
+    variants: dict[str, int] = field(default_factory=dict)  # counts by kind
+    variant_texts: list[str] = field(default_factory=list)  # only where the policy allows text
+    plans: dict[str, str] = field(default_factory=dict)  # by retriever, of the question itself
+    found: dict[str, int] = field(default_factory=dict)  # different chunks by retriever
+    seconds: dict[str, float] = field(default_factory=dict)  # by step; some run side by side
+    rankings: list[Ranking] = field(default_factory=list)
+    fused: list[tuple[UUID, float]] = field(default_factory=list)
+    collapsed: dict[UUID, UUID] = field(default_factory=dict)  # chunk: the one shown for it
+    reranked: list[tuple[UUID, float]] = field(default_factory=list)
+    fallbacks: list[str] = field(default_factory=list)  # what was left out, and why
     warnings: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """The trace as JSON values."""
+        return {
+            "version": self.version,
+            "model": self.model,
+            "exact_lookup": self.exact_lookup,
+            "variants": self.variants,
+            **({"variant_texts": self.variant_texts} if self.variant_texts else {}),
+            "plans": self.plans,
+            "found": self.found,
+            "seconds": {name: round(value, 6) for name, value in self.seconds.items()},
+            "rankings": [
+                {
+                    "retriever": r.retriever,
+                    "variant": r.variant,
+                    "kind": r.kind,
+                    "plan": r.plan,
+                    "weight": r.weight,
+                    "chunks": _pairs(r.chunks),
+                }
+                for r in self.rankings
+            ],
+            "fused": _pairs(self.fused),
+            "collapsed": {str(chunk): str(kept) for chunk, kept in self.collapsed.items()},
+            "reranked": _pairs(self.reranked),
+            "fallbacks": self.fallbacks,
+            "warnings": self.warnings,
+        }
+
+
+def _pairs(ranked: list[tuple[UUID, float]] | tuple[tuple[UUID, float], ...]) -> list[Any]:
+    return [[str(chunk), round(score, 6)] for chunk, score in ranked]
 
 
 class NoActiveVersion(Exception):
@@ -88,3 +156,18 @@ class NoActiveVersion(Exception):
     def __init__(self, index: str) -> None:
         super().__init__("the index has no active version")
         self.index = index
+
+
+class NoSuchVersion(Exception):
+    """No version of this name in the index can be searched."""
+
+    def __init__(self, index: str) -> None:
+        super().__init__("no version of this name in the index can be searched")
+        self.index = index
+
+
+class OutOfTime(Exception):
+    """Nothing was found within the time limit."""
+
+    def __init__(self) -> None:
+        super().__init__("nothing was found within the time limit")

