@@ -18,6 +18,7 @@ class Exit(IntEnum):
     WRONG_USE = 2
     DONE_BUT = 3  # with quarantined or withheld documents
     LOCKED = 4  # another run holds the lock
+    NOT_SHOWN = 5  # why: the expected document is not among the results
 
 
 def console() -> Console:
@@ -44,6 +45,8 @@ def told() -> Iterator[None]:
     # Imported here: --help answers without any of these.
     from enrich.models import EmbeddingFailed, ModelUnavailable  # noqa: PLC0415
     from flows.settings_errors import SettingsError  # noqa: PLC0415
+    from search.queries import NothingAsked  # noqa: PLC0415
+    from search.request import NoActiveVersion, NoSuchVersion, OutOfTime  # noqa: PLC0415
     from store.errors import DatabaseUnusable, LockHeldError, StoreError  # noqa: PLC0415
     from store.keys import KeyProblem  # noqa: PLC0415
 
@@ -51,6 +54,22 @@ def told() -> Iterator[None]:
         yield
     except (SettingsError, KeyProblem) as exc:
         raise stop(Exit.WRONG_USE, str(exc)) from None
+    except NothingAsked as exc:
+        raise stop(Exit.WRONG_USE, f"{exc}.") from None
+    except NoActiveVersion as exc:
+        raise stop(
+            Exit.FAILED,
+            f"index {exc.index} has nothing to search yet.",
+            "mucluc sync ./documents --tenant acme --acl role:staff   (versions: mucluc versions)",
+        ) from None
+    except NoSuchVersion as exc:
+        raise stop(
+            Exit.WRONG_USE,
+            f"index {exc.index} has no version of this name that can be searched.",
+            "Ready versions and those being built: mucluc versions",
+        ) from None
+    except OutOfTime as exc:
+        raise stop(Exit.FAILED, f"{exc}.", "The limit is search.seconds of the settings.") from None
     except DatabaseUnusable as exc:
         raise stop(Exit.FAILED, str(exc)) from None
     except LockHeldError:

@@ -176,7 +176,11 @@ class Settings(BaseSettings):
             )
             for tenant in self.tenants
         )
-        return self.model_copy(update={"home": home, "tenants": tenants})
+        glossary = self.search.glossary
+        search = self.search.model_copy(
+            update={"glossary": glossary and base / glossary.expanduser()}
+        )
+        return self.model_copy(update={"home": home, "tenants": tenants, "search": search})
 
 
 def secret(settings: Settings) -> bytes:

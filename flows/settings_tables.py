@@ -165,6 +165,11 @@ class Search(Table):
 
     k: Count = 5
     rrf_k: Count = 60
+    glossary: Path | None = None  # None: questions are searched as they are
+    variants: Annotated[int, Field(strict=True, ge=0, le=10)] = 3
+    rerank_model: Annotated[str, Field(min_length=1)] | None = None  # None: the fused order
+    seconds: Annotated[float, Field(gt=0)] | None = None  # None: wait for every part
+    trace_text: Flag = False
 
 
 class Schedule(Table):

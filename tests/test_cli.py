@@ -34,7 +34,7 @@ SYNC = {
 }  # fmt: skip
 RESULT = {
     "rank", "score", "uri", "title", "section", "page", "valid_from", "valid_to", "text",
-    "chunk_id", "ranks", "stale",
+    "chunk_id", "ranks", "stale", "today", "duplicates",
 }  # fmt: skip
 
 PRICES = """---
