@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from flows.cli_eval import evaluate
 from flows.cli_inspect import inspect
 from flows.cli_search import search
 from flows.cli_sync import sync
@@ -96,6 +97,7 @@ app.command()(sync)
 app.command()(search)
 app.command()(versions)
 app.command()(inspect)
+app.command("eval")(evaluate)
 
 
 def main() -> None:

@@ -31,6 +31,7 @@ UNITS = {
     "embed": "chunks",
     "write": "documents",
     "index": "indexes",
+    "questions": "questions",
 }
 
 

@@ -1,0 +1,185 @@
+"""mucluc eval."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo
+
+import typer
+
+from flows.cli_errors import Exit, console, stop, told
+
+if TYPE_CHECKING:
+    from evals.benchmark import Benchmark
+    from flows.settings import Settings
+
+
+def evaluate(
+    docs: Annotated[
+        Path | None, typer.Option(help="Documents of a set, one JSON object a line.")
+    ] = None,
+    queries: Annotated[Path | None, typer.Option(help="Its questions.")] = None,
+    qrels: Annotated[Path | None, typer.Option(help="Which passage answers which.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Embedding model; the settings' one by default.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(help="Only questions with this tag. Repeatable: all of them."),
+    ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(help="No questions with this tag. Repeatable.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.")] = None,
+    dump: Annotated[
+        Path | None,
+        typer.Option(help="Write each question's results there (50 a retriever), as JSON lines."),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder of embeddings that outlive the run; HOME/eval by default."),
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the scratch database, and say where it is.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one line of JSON, the last of the output.")
+    ] = False,
+    settings: Annotated[
+        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
+    ] = None,
+) -> None:
+    """Measure retrieval on a set of documents and questions.
+
+    Indexes the documents in a scratch database, with the chunker and recipe that a sync would
+    use, asks every question by vectors (dense), by words (text) and by both (hybrid), and counts
+    how often a passage that answers is among the first 5, 10 and 20 chunks. What was embedded
+    once is kept in the cache; your own index is not touched. The format: docs/quality.md.
+
+    [bold]mucluc eval --docs d.jsonl --queries q.jsonl --qrels r.jsonl[/]
+    [bold]mucluc eval --docs d.jsonl --queries q.jsonl --qrels r.jsonl --model minilm --json[/]
+    [bold]mucluc eval --docs d.jsonl --queries q.jsonl --qrels r.jsonl --tag vi --limit 50[/]
+    """
+    with told():
+        from flows.settings import Settings  # noqa: PLC0415
+
+        loaded = Settings.load(settings)
+        if docs is None or queries is None or qrels is None:
+            raise stop(
+                Exit.WRONG_USE,
+                "a set needs three files.",
+                "mucluc eval --docs DOCUMENTS.jsonl --queries QUESTIONS.jsonl --qrels JUDGEMENTS"
+                ".jsonl",
+            )
+        figures = _benchmark(
+            loaded,
+            _chosen(docs, queries, qrels, tag or [], without or [], limit),
+            model or loaded.recipe.model,
+            cache=(cache or loaded.home / "eval").absolute(),
+            keep=keep,
+            dump=dump,
+        )
+    if as_json:
+        typer.echo(json.dumps(figures, ensure_ascii=False))
+    else:
+        _print(figures)
+
+
+def _chosen(
+    docs: Path,
+    queries: Path,
+    qrels: Path,
+    tags: list[str],
+    without: list[str],
+    limit: int | None,
+) -> Benchmark:
+    from evals.benchmark import BenchmarkProblem, read_benchmark  # noqa: PLC0415
+
+    try:
+        found = read_benchmark(docs, queries, qrels)
+    except BenchmarkProblem as exc:
+        raise stop(
+            Exit.WRONG_USE, f"{exc}.", "The format of a set stands in docs/quality.md."
+        ) from None
+    chosen = [
+        question
+        for question in found.questions
+        if set(tags) <= set(question.tags) and not set(without) & set(question.tags)
+    ]
+    if not chosen:
+        known = sorted({tag for question in found.questions for tag in question.tags})
+        raise stop(
+            Exit.WRONG_USE, "no question has these tags.", f"The set's tags: {', '.join(known)}"
+        )
+    if found.unjudged:
+        console().print(f"{found.unjudged} questions have no passage in {qrels} and are left out.")
+    return replace(found, questions=tuple(chosen[:limit]))
+
+
+def _benchmark(
+    settings: Settings,
+    benchmark: Benchmark,
+    model: str,
+    *,
+    cache: Path,
+    keep: bool,
+    dump: Path | None,
+) -> dict[str, Any]:
+    from enrich.embedders import load  # noqa: PLC0415
+    from evals.retrieval import dump_row, report  # noqa: PLC0415
+    from evals.vector_cache import CachedEmbedder  # noqa: PLC0415
+    from flows.evaluating import NotIndexed, facts, run_benchmark  # noqa: PLC0415
+
+    out = console()
+    try:
+        embedder = CachedEmbedder(load(model), cache / "vectors")
+    except OSError as exc:
+        raise stop(
+            Exit.WRONG_USE, f"{cache} cannot be written: {exc.strerror}.", "Name another: --cache"
+        ) from None
+    try:
+        measured = run_benchmark(
+            settings,
+            benchmark,
+            embedder,
+            cache=cache,
+            today=datetime.now(ZoneInfo(settings.timezone)).date(),
+            keep=keep,
+            with_rows=dump is not None,
+            shown=out.is_terminal,
+        )
+    except NotIndexed as exc:
+        raise stop(Exit.FAILED, f"{exc}.") from None
+    if dump is not None:
+        lines = [json.dumps(dump_row(item), ensure_ascii=False) for item in measured.asked]
+        dump.parent.mkdir(parents=True, exist_ok=True)
+        dump.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        out.print(f"Results of each question: {dump}")
+    if measured.database:
+        out.print(f"The scratch database stays: {measured.database}", soft_wrap=True)
+    return {**report(measured.asked), **facts(measured, model)}
+
+
+def _print(figures: dict[str, Any]) -> None:
+    from rich.console import Console  # noqa: PLC0415
+
+    from evals.tables import figures_table, segments_table  # noqa: PLC0415
+
+    out = Console(highlight=False)
+    out.print(figures_table(figures))
+    if figures["tags"]:
+        out.print(segments_table(figures))
+    times = f"hybrid p50 {figures['p50_ms']:.0f} ms, p95 {figures['p95_ms']:.0f} ms"
+    out.print(
+        f"{figures['n']} questions, {figures['chunks']} chunks, model {figures['model']}; {times}, "
+        f"without embedding the question"
+    )
+    if figures["moved_days"]:
+        out.print(
+            f"{figures['moved_days']} questions without a day were asked for a day on which "
+            "their document holds"
+        )
