@@ -1,0 +1,143 @@
+"""Golden questions: who asks what on which day, where the answer stands, what must not come.
+
+One JSON object a line: ``{id, query, language, tags, tenant, principals, as_of, expected,
+must_not?}``. ``expected`` lists sources as ``{uri, quote}``, so that a golden set outlives every
+way of cutting documents; empty, nothing answers the question for this asker. ``must_not`` lists
+URIs of documents that this asker must not get on that day.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from evals.metrics import context_precision, first_ranks, measure
+from search.request import Candidate
+
+AS_OF = "as_of"
+CONTEXT_K = 5  # results that an answering model is given, as ``mucluc search`` shows by default
+
+
+class GoldenProblem(Exception):
+    """A golden file cannot be used. The message names the file, the line and the cause."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldenSource:
+    """Where an answer stands: the document's URI, and words that stand there verbatim."""
+
+    uri: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldenQuestion:
+    """One question as one person asks it on one day."""
+
+    id: str
+    query: str
+    tenant: str
+    principals: tuple[str, ...]
+    as_of: date
+    expected: tuple[GoldenSource, ...]
+    tags: tuple[str, ...] = ()
+    language: str | None = None
+    must_not: tuple[str, ...] = ()
+
+
+def read_golden(path: Path) -> tuple[GoldenQuestion, ...]:
+    """Read a golden set. Raises GoldenProblem."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise GoldenProblem(f"{path} cannot be read ({type(exc).__name__})") from None
+    found: dict[str, GoldenQuestion] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            question = _question(json.loads(line))
+        except KeyError as exc:
+            raise GoldenProblem(f"{path}, line {number}: no {exc.args[0]}") from None
+        except (ValueError, TypeError, AttributeError):
+            raise GoldenProblem(f"{path}, line {number}: not a question of this format") from None
+        if question.id in found:
+            raise GoldenProblem(f"{path}, line {number}: a second question {question.id}")
+        found[question.id] = question
+    if not found:
+        raise GoldenProblem(f"{path} holds no question")
+    return tuple(found.values())
+
+
+def _question(row: Mapping[str, Any]) -> GoldenQuestion:
+    return GoldenQuestion(
+        id=str(row["id"]),
+        query=str(row["query"]),
+        tenant=str(row["tenant"]),
+        principals=tuple(str(name) for name in row["principals"]),
+        as_of=date.fromisoformat(row["as_of"]),
+        expected=tuple(
+            GoldenSource(uri=str(source["uri"]), quote=str(source["quote"]))
+            for source in row["expected"]
+        ),
+        tags=tuple(str(tag) for tag in row.get("tags") or ()),
+        language=row.get("language"),
+        must_not=tuple(str(uri) for uri in row.get("must_not") or ()),
+    )
+
+
+def judge(question: GoldenQuestion, found: Sequence[Candidate]) -> dict[str, float]:
+    """Return the figures of one question's results, each from 0 to 1.
+
+    A question with an answer: those of ``evals.metrics.measure``, ``hit@1`` (the first result
+    answers), and ``context_precision`` of the first five. One without: ``no_answer``, whether
+    nothing at all came back. With documents that must not come: ``hidden``, whether none did.
+    Always ``in_force``, whether every result holds on the question's day. For the tag as_of
+    ``right_version``: both of these, and the first result is from the expected document, if there
+    is one.
+    """
+    held = [_held(question, hit) for hit in found]
+    figures: dict[str, float] = {}
+    if question.expected:
+        figures |= measure(first_ranks(held).values(), len(question.expected))
+        figures["hit@1"] = float(bool(held and held[0]))
+        figures["context_precision"] = context_precision([bool(h) for h in held], CONTEXT_K)
+    else:
+        figures["no_answer"] = float(not found)
+    uris = {hit.uri for hit in found}
+    is_hidden = not uris & set(question.must_not)
+    is_in_force = all(_holds_on(hit, question.as_of) for hit in found)
+    if question.must_not:
+        figures["hidden"] = float(is_hidden)
+    figures["in_force"] = float(is_in_force)
+    if AS_OF in question.tags:
+        expected = {source.uri for source in question.expected}
+        is_first = not expected or (bool(found) and found[0].uri in expected)
+        figures["right_version"] = float(is_first and is_hidden and is_in_force)
+    return figures
+
+
+def _held(question: GoldenQuestion, hit: Candidate) -> set[int]:
+    """Positions of the expected sources that a result holds."""
+    text = plain(hit.text)
+    return {
+        place
+        for place, source in enumerate(question.expected)
+        if source.uri == hit.uri and plain(source.quote) in text
+    }
+
+
+def plain(text: str) -> str:
+    """Return a text as quotes are compared: NFC, runs of white space as one space."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _holds_on(hit: Candidate, day: date) -> bool:
+    return (hit.valid_from is None or hit.valid_from <= day) and (
+        hit.valid_to is None or day <= hit.valid_to
+    )
