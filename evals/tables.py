@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from evals.metrics import CUTS, MEASURES
+from evals.paired import GATED, Comparison
 from evals.retrieval import RETRIEVERS
 
 ALL_MEASURES = (*MEASURES, *(f"answer@{k}" for k in CUTS))
@@ -38,4 +39,49 @@ def segments_table(figures: Mapping[str, Any], measure: str = "recall@10") -> Ta
     for name, row in figures["tags"].items():
         cells = [percent(row[retriever].get(measure)) for retriever in RETRIEVERS]
         grid.add_row(name, str(row["n"]), *cells)
+    return grid
+
+
+GOLDEN = {
+    "recall@5": "r@5",
+    "recall@10": "r@10",
+    "mrr@10": "MRR@10",
+    "ndcg@10": "nDCG@10",
+    "hit@1": "first",
+    "context_precision": "precision",
+    "right_version": "version",
+    "hidden": "hidden",
+    "no_answer": "no answer",
+}
+
+
+def golden_table(figures: Mapping[str, Any]) -> Table:
+    """Draw a golden set's figures: over all questions, and a row a tag."""
+    grid = Table("", title="golden set, percent")
+    grid.add_column("n", justify="right")
+    for name in GOLDEN.values():
+        grid.add_column(name, justify="right")
+    for name, row in {"all questions": figures, **figures["tags"]}.items():
+        cells = [percent(row.get(measure)) for measure in GOLDEN]
+        grid.add_row(name, str(row["n"]), *cells, style="bold" if row is figures else "")
+    return grid
+
+
+def differences_table(comparison: Comparison, measures: tuple[str, ...] = GATED) -> Table:
+    """Draw what changed: a row a segment and gated measure."""
+    grid = Table("segment", "measure", title="before and after, percent")
+    for name in ("n", "before", "after", "change", "interval"):
+        grid.add_column(name, justify="right")
+    for d in comparison.differences:
+        if d.measure in measures:
+            grid.add_row(
+                d.segment,
+                d.measure,
+                str(d.n),
+                percent(d.before),
+                percent(d.after),
+                f"{100 * d.change:+.1f}",
+                f"{100 * d.low:+.1f} to {100 * d.high:+.1f}",
+                style="red" if d.high < 0 else "",
+            )
     return grid

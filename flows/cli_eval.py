@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 
 def evaluate(
+    golden: Annotated[
+        Path | None, typer.Argument(help="Golden questions, to be asked of your index.")
+    ] = None,
     docs: Annotated[
         Path | None, typer.Option(help="Documents of a set, one JSON object a line.")
     ] = None,
@@ -46,6 +49,25 @@ def evaluate(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the scratch database, and say where it is.")
     ] = False,
+    index: Annotated[str, typer.Option(help="Golden set: which index, or INDEX@ALIAS.")] = "main",
+    version: Annotated[
+        str | None, typer.Option(help="Golden set: a version instead of an alias.")
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="Golden set: a TOML or JSON file of search settings to try."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(help="Golden set: compare with a saved run (RUN.json) or a version."),
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Golden set: write the run there, for --against.")
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Golden set, with --against: write the decision report there."),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one line of JSON, the last of the output.")
     ] = False,
@@ -53,27 +75,53 @@ def evaluate(
         Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
     ] = None,
 ) -> None:
-    """Measure retrieval on a set of documents and questions.
+    """Measure retrieval: golden questions on your index, or a set of documents and questions.
 
-    Indexes the documents in a scratch database, with the chunker and recipe that a sync would
-    use, asks every question by vectors (dense), by words (text) and by both (hybrid), and counts
-    how often a passage that answers is among the first 5, 10 and 20 chunks. What was embedded
-    once is kept in the cache; your own index is not touched. The format: docs/quality.md.
+    A golden set names for each question who asks, on which day, and where the answer stands
+    (examples/golden.jsonl). It is asked of your index; --against compares with another run or
+    version, question by question, and exits with 1 when that advises to roll back.
 
-    [bold]mucluc eval --docs d.jsonl --queries q.jsonl --qrels r.jsonl[/]
+    A set of three files is indexed in a scratch database with the chunker and recipe of a sync,
+    and asked by vectors (dense), by words (text) and by both (hybrid). What was embedded once is
+    kept in the cache; your own index is not touched. Both formats: docs/quality.md.
+
+    [bold]mucluc eval golden.jsonl --save before.json[/]
+    [bold]mucluc eval golden.jsonl --policy try.toml --against before.json --report out[/]
+    [bold]mucluc eval golden.jsonl --version v3 --against v2[/]
     [bold]mucluc eval --docs d.jsonl --queries q.jsonl --qrels r.jsonl --model minilm --json[/]
-    [bold]mucluc eval --docs d.jsonl --queries q.jsonl --qrels r.jsonl --tag vi --limit 50[/]
     """
     with told():
         from flows.settings import Settings  # noqa: PLC0415
 
         loaded = Settings.load(settings)
+        files = (docs, queries, qrels)
+        if golden is not None and any(files):
+            raise stop(
+                Exit.WRONG_USE,
+                "a golden set is asked of your index, a set of three files of one of its own.",
+                "Name one of them.",
+            )
+        if golden is not None:
+            from flows.cli_golden import evaluate_golden, read_questions  # noqa: PLC0415
+
+            evaluate_golden(
+                loaded,
+                read_questions(golden, tag or [], without or [], limit),
+                index=index,
+                version=version,
+                policy=policy,
+                against=against,
+                save=save,
+                report_in=report,
+                as_json=as_json,
+            )
+            return
         if docs is None or queries is None or qrels is None:
             raise stop(
                 Exit.WRONG_USE,
-                "a set needs three files.",
-                "mucluc eval --docs DOCUMENTS.jsonl --queries QUESTIONS.jsonl --qrels JUDGEMENTS"
-                ".jsonl",
+                "name a golden set, or the three files of a set.",
+                "mucluc eval GOLDEN.jsonl   or   mucluc eval --docs DOCUMENTS.jsonl --queries "
+                "QUESTIONS.jsonl --qrels JUDGEMENTS.jsonl",
             )
         figures = _benchmark(
             loaded,

@@ -1,0 +1,53 @@
+"""Syncs the sources of the settings into a scratch index, in this process, without Prefect."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from enrich.models import Embedder
+from flows import changes, stages
+from flows.job import open_job
+from flows.progress import StageProgress
+from flows.request import request_for
+from flows.settings import Settings
+from store.database import Store
+
+
+def sync_sources(
+    store: Store,
+    settings: Settings,
+    embedder: Embedder,
+    *,
+    now: datetime | None = None,
+    progress: StageProgress | None = None,
+) -> int:
+    """Index every source of the settings with this model; returns how many documents were taken.
+
+    Raises StoreError, EmbeddingFailed.
+    """
+    shown = progress or StageProgress(shown=False)
+    taken = 0
+    for tenant in settings.tenants:
+        for source in tenant.sources:
+            request = request_for(
+                settings, tenant.name, source, model=embedder.card.name, now=now
+            )
+            job = open_job(store, request, shown)
+            job.embedder = embedder
+            try:
+                changes.list_source(job)
+                changes.diff(job)
+                for batch in changes.revoke(job):
+                    left = stages.parse(job, batch)
+                    left = stages.chunk_batch(job, left)
+                    left = stages.contextualize_batch(job, left)
+                    left = stages.embed(job, left)
+                    taken += len(stages.write(job, left))
+                stages.index(job)
+                job.run.close(store, "done", None)
+            except BaseException:
+                job.run.close(store, "failed", None)
+                raise
+            finally:
+                job.close()
+    return taken
