@@ -47,9 +47,11 @@ bench: $(VENV)/all.stamp ## Measure the pipeline against bare calls, on this mac
 	@echo "==> bench: ratios against bare baselines (about a quarter of an hour)"
 	@$(BIN)/python -m bench.all $(ARGS)
 
-quality: $(VENV)/all.stamp ## Measure the facts that chunks keep, against evals/quality.toml
+quality: $(VENV)/all.stamp ## Measure the facts that chunks keep and what search finds, against floors
 	@echo "==> quality: facts of ../shared/cases in chunks, against the floors of evals/quality.toml"
 	@$(BIN)/python -m evals.quality --cases $(CASES)
+	@echo "==> quality: what search finds, against the floors of evals/retrieval.toml (some minutes)"
+	@$(BIN)/python -m flows.retrieval_quality --cases $(CASES) $(ARGS)
 
 compare: $(VENV)/compare.stamp ## Compare with other chunkers on the same files
 	@echo "==> compare: facts kept by mucluc, unstructured, LangChain and chonkie (some minutes)"

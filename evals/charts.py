@@ -6,6 +6,7 @@ light and on dark ground, and states its figures in words for those who do not s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -82,7 +83,7 @@ def bars(title: str, series: Sequence[str], groups: Sequence[Group]) -> str:
 def intervals(title: str, rows: Sequence[Interval]) -> str:
     """Draw changes with their intervals around zero, in points of a hundred."""
     reach = max((max(abs(r.low), abs(r.high), abs(r.change)) for r in rows), default=0.0)
-    reach = max(0.05, reach * 1.1)
+    reach = max(0.04, math.ceil(25 * reach * 1.05) / 25)  # so that quarters are whole points
     row = BAR + GAP
     height = TOP + row * len(rows) + BOTTOM
 

@@ -28,7 +28,8 @@ from evals.paired import (
 
 SHOWN = (*MEASURES, "hit@1", "no_answer", "right_version", *PROMISES)
 ADVICE = {
-    Decision.KEEP: "Keep the later version: nothing is worse, and nothing may be by chance alone.",
+    Decision.KEEP: "Keep the later version: no segment is worse, and over all questions the "
+    "interval of the change does not reach below zero.",
     Decision.LIMITED: "Try the later version on some of the searches first: nothing is shown to be "
     "worse, but the interval of the change reaches below zero.",
     Decision.ROLL_BACK: "Keep the earlier version, or go back to it: what is below is worse by "
@@ -159,7 +160,7 @@ def _runs(before: GoldenRun, after: GoldenRun) -> list[tuple[str, str, str]]:
         if before.policy.get(name) != after.policy.get(name)
     ]
     earlier, later = summary(before.results), summary(after.results)
-    pairs += [(f"{name}, hybrid", earlier[name], later[name]) for name in ("p50_ms", "p95_ms")]
+    pairs += [(name, earlier[name], later[name]) for name in ("p50_ms", "p95_ms")]
     return [(name, str(old), str(new)) for name, old, new in pairs]
 
 

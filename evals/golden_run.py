@@ -117,7 +117,7 @@ def run_golden(
     alias: str = "active",
     version: str | None = None,
     label: str | None = None,
-    warm: Callable[[str], None] = lambda _question: None,
+    warm: Callable[[str], object] = lambda _question: None,
     advance: Callable[[], None] = lambda: None,
 ) -> GoldenRun:
     """Ask every question as its asker, on its day, and judge the first ``policy.k`` results.

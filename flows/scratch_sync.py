@@ -29,9 +29,7 @@ def sync_sources(
     taken = 0
     for tenant in settings.tenants:
         for source in tenant.sources:
-            request = request_for(
-                settings, tenant.name, source, model=embedder.card.name, now=now
-            )
+            request = request_for(settings, tenant.name, source, model=embedder.card.name, now=now)
             job = open_job(store, request, shown)
             job.embedder = embedder
             try:
