@@ -26,7 +26,7 @@ class PlacedPassage:
     id: str
     start: int
     end: int
-    text: str  # as the set gives it
+    text: str  # as the set gives it; of a table without a text its cells
 
 
 def elements_of(
@@ -65,10 +65,15 @@ def elements_of(
                 id=str(passage["id"]),
                 start=inside[0][0],
                 end=inside[-1][1],
-                text=str(passage.get("text", "")),
+                text=str(passage.get("text") or "") or _cells_text(passage),
             )
         )
     return tuple(elements), tuple(placed)
+
+
+def _cells_text(passage: Mapping[str, Any]) -> str:
+    rows = passage.get("cells") or ()
+    return "\n".join(" | ".join(str(cell or "") for cell in row) for row in rows)
 
 
 def _headings(before: tuple[str, ...], wanted: tuple[str, ...]) -> list[Element]:
