@@ -55,7 +55,7 @@ def evaluate(
     ] = None,
     policy: Annotated[
         Path | None,
-        typer.Option(help="Golden set: a TOML or JSON file of search settings to try."),
+        typer.Option(help="A TOML or JSON file of search settings to try."),
     ] = None,
     against: Annotated[
         str | None,
@@ -130,6 +130,7 @@ def evaluate(
             cache=(cache or loaded.home / "eval").absolute(),
             keep=keep,
             dump=dump,
+            policy=policy,
         )
     if as_json:
         typer.echo(json.dumps(figures, ensure_ascii=False))
@@ -176,11 +177,14 @@ def _benchmark(
     cache: Path,
     keep: bool,
     dump: Path | None,
+    policy: Path | None,
 ) -> dict[str, Any]:
     from enrich.embedders import load  # noqa: PLC0415
     from evals.retrieval import dump_row, report  # noqa: PLC0415
     from evals.vector_cache import CachedEmbedder  # noqa: PLC0415
+    from flows.cli_golden import policy_of  # noqa: PLC0415
     from flows.evaluating import NotIndexed, facts, run_benchmark  # noqa: PLC0415
+    from search.request import RetrievalPolicy  # noqa: PLC0415
 
     out = console()
     try:
@@ -196,6 +200,7 @@ def _benchmark(
             embedder,
             cache=cache,
             today=datetime.now(ZoneInfo(settings.timezone)).date(),
+            policy=policy_of(policy, RetrievalPolicy(rrf_k=settings.search.rrf_k)),
             keep=keep,
             with_rows=dump is not None,
             shown=out.is_terminal,

@@ -44,7 +44,8 @@ def evaluate_golden(
     from search.request import RetrievalPolicy  # noqa: PLC0415
 
     base = RetrievalPolicy(k=DEPTH, rrf_k=settings.search.rrf_k)
-    asked = _policy(policy, base)
+    asked = policy_of(policy, base)
+    asked = replace(asked, k=max(asked.k, DEPTH))
     earlier = _saved(Path(against)) if against and _is_file(against) else None
     with open_from(settings) as store:
         later = _run(store, questions, asked, index, version, policy)
@@ -105,16 +106,16 @@ def _is_file(name: str) -> bool:
     return name.endswith(".json") or Path(name).is_file()
 
 
-def _policy(path: Path | None, base: RetrievalPolicy) -> RetrievalPolicy:
+def policy_of(path: Path | None, base: RetrievalPolicy) -> RetrievalPolicy:
+    """Return the policy of a file, or ``base``, or stop with what is wrong with the file."""
     from evals.policies import PolicyProblem, read_policy  # noqa: PLC0415
 
     if path is None:
         return base
     try:
-        found = read_policy(path, base)
+        return read_policy(path, base)
     except PolicyProblem as exc:
         raise stop(Exit.WRONG_USE, f"{exc}.") from None
-    return replace(found, k=max(found.k, base.k))
 
 
 def _saved(path: Path) -> GoldenRun:

@@ -77,7 +77,7 @@ def run_benchmark(
         scratch_store(url, keep=keep, sweep=given is None) as store,
         StageProgress(shown=shown) as progress,
     ):
-        chunks = fill(store, benchmark, embedder, progress)
+        chunks = fill(store, benchmark, embedder, progress, settings.recipe_of())
         progress.expect("questions", len(benchmark.questions))
         results = list(
             ask(
@@ -86,7 +86,7 @@ def run_benchmark(
                 chunks,
                 embedder,
                 today=today,
-                policy=policy,
+                policy=policy or RetrievalPolicy(rrf_k=settings.search.rrf_k),
                 with_rows=with_rows,
                 advance=lambda: progress.advance("questions"),
             )
@@ -104,9 +104,13 @@ def run_benchmark(
 
 
 def fill(
-    store: Store, benchmark: Benchmark, embedder: CachedEmbedder, progress: StageProgress
+    store: Store,
+    benchmark: Benchmark,
+    embedder: CachedEmbedder,
+    progress: StageProgress,
+    recipe: Recipe | None = None,
 ) -> dict[UUID, PlacedChunk]:
-    """Index a set's documents; returns every chunk by its id."""
+    """Index a set's documents by a recipe; returns every chunk by its id."""
     request = SyncRequest(
         tenant=TENANT,
         source=SOURCE,
@@ -116,7 +120,7 @@ def fill(
         collection="default",
         index="main",
         timezone="UTC",
-        recipe=Recipe(model=embedder.card.name),
+        recipe=(recipe or Recipe()).model_copy(update={"model": embedder.card.name}),
         limits=Settings().limits,
     )
     run = open_run(

@@ -34,6 +34,7 @@ from evals.vector_cache import CachedEmbedder
 from flows.evaluating import facts, run_benchmark
 from flows.scratch_sync import sync_sources
 from flows.settings import Settings
+from flows.settings_tables import Recipe
 from search.request import RetrievalPolicy
 from search.retrieval import retrieve
 from store.database import database_url
@@ -65,7 +66,7 @@ def main() -> int:
             console.print(f"example set, {model}", golden_table(figures[EXAMPLES, model]))
         left = FEW
         for name, benchmark in _sets(options.cases, options.sets):
-            missing = count_missing(benchmark, embedder)
+            missing = count_missing(benchmark, embedder, settings.recipe_of())
             if missing > left and not options.full:
                 console.print(
                     f"{name}, {model}: left out, {missing} embeddings are missing (--full makes "
@@ -108,9 +109,14 @@ def _sets(cases: Path | None, wanted: list[str] | None) -> Iterator[tuple[str, B
             )
 
 
-def count_missing(benchmark: Benchmark, embedder: CachedEmbedder) -> int:
+def count_missing(benchmark: Benchmark, embedder: CachedEmbedder, asked: Recipe) -> int:
     """Count the embeddings that a set needs and the cache does not hold."""
-    recipe = recipe_for(embedder.card, embedder.tokenizer)
+    recipe = recipe_for(
+        embedder.card,
+        embedder.tokenizer,
+        body_budget=asked.body_budget,
+        context_reserve=asked.context_reserve,
+    )
     texts = [
         contextualize(
             ContextInput(title=document.title, heading_path=item.heading_path),

@@ -32,6 +32,7 @@ from flows.progress import StageProgress
 from flows.retrieval_quality import count_missing
 from flows.scratch_sync import sync_sources
 from flows.settings import Settings
+from flows.settings_tables import Recipe
 from store.database import open_store
 from store.scratch import PREFIX, scratch_store
 
@@ -424,11 +425,11 @@ def test_missing_embeddings_are_those_that_a_measurement_makes(
 ) -> None:
     found = read_benchmark(*(Path(a_set[place]) for place in (1, 3, 5)))
     embedder = CachedEmbedder(load("hashing:64"), tmp_path / "fresh")
-    before = count_missing(found, embedder)
+    before = count_missing(found, embedder, Recipe())
     with scratch_store(database) as store:
         chunks = fill(store, found, embedder, StageProgress(shown=False))
     assert before == len(chunks)
-    assert count_missing(found, embedder) == 0
+    assert count_missing(found, embedder, Recipe()) == 0
 
 
 def test_sources_of_settings_are_indexed_without_prefect(database: str, tmp_path: Path) -> None:
