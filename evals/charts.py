@@ -15,9 +15,10 @@ LABELS, PLOT, VALUES = 190, 400, 60  # widths in pixels
 BAR, GAP, TOP, BOTTOM = 13, 12, 34, 26
 
 _STYLE = """
-.c{--ink:#1d2430;--dim:#5b6573;--rule:#d5dae1;--s0:#9aa7b8;--s1:#c26a12;--s2:#1f6fd6;--bad:#b3261e}
+.c{--ink:#1d2430;--dim:#5b6573;--rule:#d5dae1;--s0:#9aa7b8;--s1:#c26a12;--s2:#1f6fd6;--bad:#b3261e;--g:#fff}
 @media (prefers-color-scheme:dark){.c{--ink:#e6e9ee;--dim:#a3adba;--rule:#39424e;--s0:#7f8b9a;
---s1:#e8974a;--s2:#6ea8ff;--bad:#ff8a80}}
+--s1:#e8974a;--s2:#6ea8ff;--bad:#ff8a80;--g:#161a20}}
+.c .g{fill:var(--g)}
 .c text{font:12px system-ui,sans-serif;fill:var(--ink)}.c .t{font-weight:600;font-size:13px}
 .c .d{fill:var(--dim);font-size:11px}.c .r{stroke:var(--rule)}.c .z{stroke:var(--dim)}
 .c .s0{fill:var(--s0)}.c .s1{fill:var(--s1)}.c .s2{fill:var(--s2)}
@@ -150,9 +151,13 @@ def _axis(values: Sequence[float], places: Sequence[float], y: float) -> list[st
 
 
 def _svg(title: str, words: str, height: float, parts: Sequence[str]) -> str:
-    width = LABELS + PLOT + VALUES
+    # A ground of its own: the page around a file may be light where the reader's scheme is dark.
+    width, margin = LABELS + PLOT + VALUES, 10
+    left, right, down = -margin, width + 2 * margin, height + 2 * margin
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="c" viewBox="0 0 {width} {height:g}" '
-        f'width="{width}" role="img"><title>{escape(title)}</title><desc>{escape(words)}</desc>'
-        f"<style>{_STYLE}</style>{''.join(parts)}</svg>"
+        '<svg xmlns="http://www.w3.org/2000/svg" class="c" role="img" '
+        f'viewBox="{left} {left} {right} {down:g}" width="{right}"><title>{escape(title)}</title><desc>{escape(words)}</desc>'
+        f"<style>{_STYLE}</style>"
+        f'<rect class="g" x="{left}" y="{left}" width="{right}" height="{down:g}" rx="6"/>'
+        f"{''.join(parts)}</svg>"
     )

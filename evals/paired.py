@@ -122,6 +122,7 @@ def compare_runs(before: GoldenRun, after: GoldenRun, *, draws: int = DRAWS) -> 
         for name in later
         for measure in ("recall@10", "right_version", *PROMISES)
         if measure in later[name].figures
+        and measure in earlier[name].figures
         and earlier[name].figures[measure] != later[name].figures[measure]
     ]
     return Comparison(
@@ -141,7 +142,11 @@ def _difference(
     later: Mapping[str, GoldenResult],
     draws: int,
 ) -> Difference | None:
-    names = [name for name in later if name in ids and measure in later[name].figures]
+    names = [
+        name
+        for name in later
+        if name in ids and measure in later[name].figures and measure in earlier[name].figures
+    ]
     if not names:
         return None
     old = np.array([earlier[name].figures[measure] for name in names])
