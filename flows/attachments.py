@@ -92,7 +92,7 @@ def _add(
 
 def _parse(job: SyncJob, revision_id: UUID, metadata: Metadata, data: bytes) -> list[UUID]:
     revision = stages.read_revision(job.store, revision_id)
-    key = job.parser_key(revision.suffix)
+    key = job.parse_id(revision)
     if stages.has_parse(job.store, revision_id, key):
         return [*_nested(job, revision_id), revision_id]
     job.tally.add("attachments")
@@ -115,7 +115,7 @@ def _known(job: SyncJob, mail: stages.StoredRevision) -> list[documents.KnownDoc
         job.store,
         job.request.tenant,
         job.request.source,
-        job.version.id,
+        job.holders,
         parent=mail.document_id,
     )
 

@@ -69,7 +69,7 @@ def diff(job: SyncJob) -> int:
         raise AssertionError("list_source lists")
     with job.tally.timing("diff"):
         job.progress.expect("diff", len(listing.files))
-        known = documents.known_documents(job.store, request.tenant, request.source, job.version.id)
+        known = documents.known_documents(job.store, request.tenant, request.source, job.holders)
         job.diff = compare(
             listing,
             known,
@@ -107,9 +107,6 @@ def revoke(job: SyncJob) -> list[list[UUID]]:
         erased = _add_revisions(job)
         _put_problems_aside(job)
     work = [item for item in found.work if item.document_id not in erased]
-    if job.gap:
-        job.withheld_additions = len(work)
-        work = []
     job.work = {item.revision_id: item for item in work}
     job.progress.expect("parse", len(work))
     return batches(

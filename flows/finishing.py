@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flows.job import SyncJob
 from flows.report import Report, peak_rss_mb
 from store import publishing
+from store.versions import active_version, count_behind, count_lacking, versions_in_step
 
 
 def make_report(job: SyncJob) -> Report:
@@ -19,8 +22,9 @@ def make_report(job: SyncJob) -> Report:
         withheld["why"] = found.withheld_why
     elif job.listing and not job.listing.complete:
         withheld["listing"] = sorted(job.listing.problems)
-    if job.withheld_additions:
-        withheld["additions"] = job.withheld_additions
+    beside = _beside(job)
+    if waiting := max((int(entry["waiting"]) for entry in beside["versions"]), default=0):
+        withheld["waiting"] = waiting
         withheld["recipe"] = list(job.gap)
     if not_active := [name for name in tally.names() if name.startswith("not_active:")]:
         withheld["not_active"] = not_active[0].partition(":")[2].split("+")
@@ -46,7 +50,34 @@ def make_report(job: SyncJob) -> Report:
         warnings=_warnings(job),
         quarantined=tuple({"id": str(row["id"]), "reason": row["reason"]} for row in rows),
         failed=tuple(job.failures),
+        beside=beside if beside["versions"] or beside["recipe"] else {},
     )
+
+
+def _beside(job: SyncJob) -> dict[str, Any]:
+    """The other versions of the index: what each lacks, and what keeping them in step cost."""
+    store, request = job.store, job.request
+    active = active_version(store, request.index)
+    if active is None:
+        return {"versions": [], "recipe": []}
+    others = versions_in_step(store, request.index, request.keep_previous_days)
+    return {
+        "recipe": list(job.recipe.differences(active.recipe)),
+        "versions": [
+            {
+                "name": version.name,
+                "state": version.state,
+                "today": not job.recipe.differences(version.recipe),
+                "missing": count_lacking(store, version.id, like=active.id),
+                # Documents whose newest form the active version cannot show.
+                "waiting": count_behind(store, active.id, like=version.id),
+            }
+            for version in others
+            if version.id != active.id
+        ],
+        "embedded": job.tally["embedded_beside"],
+        "entries": job.tally["entries_beside"],
+    }
 
 
 def _warnings(job: SyncJob) -> dict[str, int]:

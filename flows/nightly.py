@@ -14,8 +14,9 @@ from prefect.futures import PrefectFuture
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from flows import changes, stages
+from flows.batches import RUN_ERRORS, place_of
 from flows.finishing import make_report
-from flows.job import job_of
+from flows.job import job_of, sync_of
 from flows.policies import DELAYS, RETRIES, retry_transient
 from flows.report import Report
 
@@ -47,10 +48,10 @@ def stage(name: str) -> Callable[[Callable[P, R]], Task[P, R]]:
         def told(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
                 return function(*args, **kwargs)
-            except stages.RUN_ERRORS:
+            except RUN_ERRORS:
                 raise
             except Exception as exc:
-                raise Defect(stages.place_of(exc)) from None
+                raise Defect(place_of(exc)) from None
 
         return Task(
             told,
@@ -69,25 +70,25 @@ def stage(name: str) -> Callable[[Callable[P, R]], Task[P, R]]:
 @stage("list")
 def list_source(run_id: int) -> int:
     """List the source's files."""
-    return changes.list_source(job_of(run_id))
+    return changes.list_source(sync_of(run_id))
 
 
 @stage("diff")
 def diff(run_id: int) -> int:
     """Compare the listing with what is known; read what may have changed."""
-    return changes.diff(job_of(run_id))
+    return changes.diff(sync_of(run_id))
 
 
 @stage("revoke")
 def revoke(run_id: int) -> list[list[UUID]]:
     """Put deletions, access and validity in force; returns batches of revision ids."""
-    return changes.revoke(job_of(run_id))
+    return changes.revoke(sync_of(run_id))
 
 
 @stage("parse")
 def parse(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Bytes to elements."""
-    return stages.parse(job_of(run_id), batch)
+    return stages.parse(sync_of(run_id), batch)
 
 
 @stage("chunk")
@@ -117,13 +118,13 @@ def write(run_id: int, batch: list[UUID]) -> list[UUID]:
 @stage("index")
 def index(run_id: int, written: list[Any]) -> None:
     """Statistics, indexes, and the gates of a first version."""
-    stages.index(job_of(run_id))
+    stages.index(sync_of(run_id))
 
 
 @stage("report")
 def report(run_id: int) -> Report:
     """Sum up, for the run's row and as a Prefect artifact: figures and ids only."""
-    summary = make_report(job_of(run_id))
+    summary = make_report(sync_of(run_id))
     create_table_artifact(
         key=f"sync-{run_id}",
         table=[{"figure": name, "value": str(value)} for name, value in summary.to_json().items()],

@@ -11,7 +11,7 @@ from flows.request import SyncRequest
 from sources.folder import list_folder
 from store import documents
 from store.database import Store
-from store.versions import active_version
+from store.versions import active_version, versions_in_step
 
 
 def plan_sync(store: Store, request: SyncRequest) -> dict[str, Any]:
@@ -19,7 +19,10 @@ def plan_sync(store: Store, request: SyncRequest) -> dict[str, Any]:
     listing = list_folder(request.root, options=request.folder_options, defaults=request.defaults)
     active = active_version(store, request.index)
     known = documents.known_documents(
-        store, request.tenant, request.source, active.id if active else None
+        store,
+        request.tenant,
+        request.source,
+        [version.id for version in versions_in_step(store, request.index, 0)],
     )
     found = compare(
         listing,

@@ -68,6 +68,7 @@ class Report:
     warnings: dict[str, int] = field(default_factory=dict)
     quarantined: tuple[dict[str, str], ...] = ()  # id, reason
     failed: tuple[str, ...] = ()  # codes
+    beside: dict[str, Any] = field(default_factory=dict)  # the index's other versions
 
     def to_json(self) -> dict[str, Any]:
         """The object on the last line of ``mucluc sync --json``, and in the run's row."""
@@ -86,6 +87,7 @@ class Report:
             "warnings": self.warnings,
             "quarantined": list(self.quarantined),
             "failed": list(self.failed),
+            "beside": self.beside,
         }
 
     @property

@@ -11,6 +11,7 @@ from rich.text import Text
 from enrich.embedders import describe_speed, load
 from flows.report import Report
 from flows.request import SyncRequest
+from flows.settings_tables import DEFAULT_INDEX
 from parsers.registry import REASONS as PARSER_REASONS
 from sources.files import REASONS as SOURCE_REASONS
 from sources.files import WARNINGS as SOURCE_WARNINGS
@@ -77,6 +78,7 @@ def print_report(
     out.print(table)
     _print_quarantine(store, request, out, named=named)
     _print_withheld(report, out)
+    _print_beside(request, report, out)
     for name, count in report.warnings.items():
         words = NOTICES[name].format(n=count) if name in NOTICES else _counted(name, count)
         out.print(Text("note  ", style="yellow") + Text(words))
@@ -121,12 +123,12 @@ def _print_withheld(report: Report, out: Console) -> None:
             f"[yellow]withheld[/]  {withheld['deletions']} documents are missing from the listing, "
             f"but {why}, so they stay. If they are really gone: mucluc sync --confirm-deletions"
         )
-    if "additions" in withheld:
+    if "waiting" in withheld:
         out.print(
-            f"[yellow]withheld[/]  {withheld['additions']} documents wait: the recipe differs from "
-            f"that of version {report.version} in {', '.join(withheld['recipe'])}. Deletions, "
-            "access and validity are in force. Build another index with today's recipe: "
-            "mucluc sync --index NAME"
+            f"[yellow]withheld[/]  {withheld['waiting']} documents cannot be found in their newest "
+            f"form yet: this program cannot make rows of the active version any more "
+            f"({', '.join(withheld['recipe'])}), and wrote them to the next one. Deletions, access "
+            "and validity are in force."
         )
     if "not_active" in withheld:
         out.print(
@@ -136,6 +138,41 @@ def _print_withheld(report: Report, out: Console) -> None:
         )
     for code in report.failed:
         out.print(f"[red]failed[/]  a batch failed ({code}); run the same command again")
+
+
+def _print_beside(request: SyncRequest, report: Report, out: Console) -> None:
+    """The other versions that were written too, what they lack, and the next command."""
+    beside = report.beside
+    if not beside:
+        return
+    index = "" if request.index == DEFAULT_INDEX else f" --index {request.index}"
+    for version in beside["versions"]:
+        words = f"{version['name']} ({version['state']}) is kept in step"
+        if version["missing"]:
+            words += f"; it lacks {version['missing']} documents"
+        if version["state"] == "building":
+            words += (
+                f". Fill it: mucluc backfill{index} --name {version['name']}. Then: "
+                f"mucluc promote {version['name']}{index}"
+            )
+        out.print(Text("note  ", style="yellow") + Text(words))
+    if beside["entries"]:
+        out.print(
+            Text("note  ", style="yellow")
+            + Text(
+                f"of the above, {beside['embedded']} embeddings and {beside['entries']} entries "
+                "were for other versions than the active one"
+            )
+        )
+    if beside["recipe"] and not any(version["today"] for version in beside["versions"]):
+        out.print(
+            Text("note  ", style="yellow")
+            + Text(
+                f"the recipe differs from that of the active version in "
+                f"{', '.join(beside['recipe'])}. Build a version with today's: "
+                f"mucluc backfill{index}"
+            )
+        )
 
 
 def print_plan(request: SyncRequest, plan: dict[str, Any], out: Console) -> None:

@@ -35,6 +35,7 @@ class SyncRequest(BaseModel):
     model_stated: bool = False  # else an index that is there goes on with its own
     limits: Limits
     modulus: int = 1
+    keep_previous_days: int = 7  # how long a replaced version is written to as well
     verify: bool = False
     confirm_deletions: bool = False
     now: datetime | None = None
@@ -86,5 +87,6 @@ def request_for(settings: Settings, tenant: str, source: Source, **asked: Any) -
         model_stated=bool(model) or stated,
         limits=settings.limits,
         modulus=settings.versions.entry_hash_modulus,
+        keep_previous_days=settings.versions.keep_previous_days,
         **asked,
     )

@@ -154,10 +154,16 @@ class Limits(Table):
     workers: Count | None = None  # None: one for each core
 
 
+Days = Annotated[int, Field(strict=True, ge=0)]
+
+
 class Versions(Table):
-    """Index versions: how entries are spread."""
+    """Index versions: how entries are spread, what a new one must show, how long old ones stay."""
 
     entry_hash_modulus: Annotated[int, Field(strict=True, ge=1, le=64)] = 1
+    keep_previous_days: Days = 7
+    keep_deleted_days: Days = 30
+    fallback_share: Share = 0.05
 
 
 class Search(Table):

@@ -6,11 +6,10 @@ and of the embedding model concern the run and go up.
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from pathlib import Path
 from uuid import UUID
 
 from chunkers.structure import chunk
@@ -21,14 +20,16 @@ from enrich.contextualize import (
     input_sha256,
     memo_key,
 )
-from enrich.models import EmbeddingFailed, Truncated
+from enrich.models import EmbeddingFailed
 from flows.attachments import add_attachments, unpublished_attachments
-from flows.job import SyncJob
+from flows.batches import RUN_ERRORS, each, each_lane, still_in, tried
+from flows.job import Job, SyncJob
+from flows.lanes import Lane, Lanes
 from parsers.elements import Unreadable
 from sources.files import SourceProblem
 from sources.folder import read_file
 from store import embeddings, publishing, stages
-from store.errors import FencedError, StoreError
+from store.publishing import VersionsChanged
 from store.versions import (
     bootstrap,
     bootstrap_gates,
@@ -38,7 +39,6 @@ from store.versions import (
 )
 
 EMBED_SLICE = 64  # chunks in one memo transaction: what a killed run embeds again at the most
-RUN_ERRORS = (StoreError, FencedError, EmbeddingFailed)
 
 
 def parse(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
@@ -46,7 +46,7 @@ def parse(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
     done: list[UUID] = []
     for revision_id in batch:
         with job.tally.timing("parse"):
-            done += _each(job, [revision_id], _parse_file)
+            done += tried(job, revision_id, _parse_file)
         job.progress.advance("parse")
     job.progress.expect("chunk", len(done))
     return done
@@ -54,7 +54,7 @@ def parse(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
 
 def _parse_file(job: SyncJob, revision_id: UUID) -> list[UUID]:
     revision = stages.read_revision(job.store, revision_id)
-    key = job.parser_key(revision.suffix)
+    key = job.parse_id(revision)
     # A mail that returns brings its attachments back, and only its bytes say which they are.
     if not revision.deleted and stages.has_parse(job.store, revision_id, key):
         return [*unpublished_attachments(job, revision), revision_id]
@@ -71,29 +71,30 @@ def _parse_file(job: SyncJob, revision_id: UUID) -> list[UUID]:
     return [*attached, revision_id]
 
 
-def chunk_batch(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
+def chunk_batch(job: Job, batch: Sequence[UUID], lanes: Lanes | None = None) -> list[UUID]:
     """Cut a batch's elements into chunks."""
     with job.tally.timing("chunk"):
-        done = _each(job, batch, _chunk, stage="chunk")
-    return done
+        return each_lane(job, lanes or job.lanes, batch, _chunk, stage="chunk")
 
 
-def _chunk(job: SyncJob, revision_id: UUID) -> list[UUID]:
+def _chunk(job: Job, lane: Lane, revision_id: UUID) -> list[UUID]:
     revision = stages.read_revision(job.store, revision_id)
-    key = job.parser_key(revision.suffix)
-    cut = stages.cut_id(key, job.chunking.chunking_id)
+    key = job.parse_id(revision)
+    cut = stages.cut_id(key, lane.chunking.chunking_id)
     present = stages.count_chunks(job.store, revision_id, cut)
     if present == 0:
         elements = stages.read_elements(job.store, revision_id, key)
-        chunks = chunk(elements, recipe=job.chunking, tokenizer=job.embedder.tokenizer)
+        chunks = chunk(elements, recipe=lane.chunking, tokenizer=lane.embedder.tokenizer)
         if not chunks:
             raise Unreadable("no_text")
-        ids = stages.chunk_ids(revision.document_id, job.chunking.chunking_id, chunks)
+        ids = stages.chunk_ids(revision.document_id, lane.chunking.chunking_id, chunks)
         new, rows = stages.add_chunks(job.store, job.run.id, revision, cut, ids, chunks)
         present = len(chunks)
         job.tally.add("chunks_written", new)
         job.tally.add("chunks_reused", present - new)
         job.tally.add("rows", rows)
+    else:
+        job.tally.add("chunks_kept", present)
     job.progress.expect("contextualize", present)
     return [revision_id]
 
@@ -109,10 +110,10 @@ class _Pairs:
     hashes: tuple[bytes, ...]
 
 
-def _pairs(job: SyncJob, revision_id: UUID) -> _Pairs:
+def _pairs(job: Job, lane: Lane, revision_id: UUID) -> _Pairs:
     revision = stages.read_revision(job.store, revision_id)
-    key = job.parser_key(revision.suffix)
-    cut = stages.cut_id(key, job.chunking.chunking_id)
+    key = job.parse_id(revision)
+    cut = stages.cut_id(key, lane.chunking.chunking_id)
     facts = stages.parse_facts(job.store, revision_id, key)
     placed = stages.placements(job.store, revision_id, cut)
     inputs = tuple(
@@ -133,23 +134,24 @@ def _pairs(job: SyncJob, revision_id: UUID) -> _Pairs:
     )
 
 
-def contextualize_batch(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
+def contextualize_batch(job: Job, batch: Sequence[UUID], lanes: Lanes | None = None) -> list[UUID]:
     """Write the contextual text of a batch's chunks."""
     with job.tally.timing("contextualize"):
-        return _each(job, batch, _contextualize)
+        return each_lane(job, lanes or job.lanes, batch, _contextualize)
 
 
-def _contextualize(job: SyncJob, revision_id: UUID) -> list[UUID]:
-    pairs = _pairs(job, revision_id)
+def _contextualize(job: Job, lane: Lane, revision_id: UUID) -> list[UUID]:
+    pairs = _pairs(job, lane, revision_id)
+    strategy = lane.recipe.context_id
     written = []
-    missing = stages.missing_contexts(job.store, job.recipe.context_id, pairs.chunks, pairs.hashes)
+    missing = stages.missing_contexts(job.store, strategy, pairs.chunks, pairs.hashes)
     for position, text in missing:
         contextual = contextualize(
             pairs.inputs[position],
             text,
-            recipe=job.chunking,
-            card=job.embedder.card,
-            tokenizer=job.embedder.tokenizer,
+            recipe=lane.chunking,
+            card=lane.embedder.card,
+            tokenizer=lane.embedder.tokenizer,
         )
         written.append(
             stages.StoredContext(
@@ -161,69 +163,89 @@ def _contextualize(job: SyncJob, revision_id: UUID) -> list[UUID]:
                 embedding_key=memo_key(job.store.keys.memo, contextual.text),
             )
         )
-    rows = stages.add_contexts(job.store, job.run.id, job.recipe.context_id, written)
+    rows = stages.add_contexts(job.store, job.run.id, strategy, written)
     job.tally.add("contexts", len(written))
+    job.tally.add("contexts_reused", len(pairs.chunks) - len(written))
     job.tally.add("rows", rows)
     job.progress.advance("contextualize", len(pairs.chunks))
     return [revision_id]
 
 
-def embed(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
-    """Embed the contextual texts of a batch that no memo holds.
+def embed(job: Job, batch: Sequence[UUID], lanes: Lanes | None = None) -> list[UUID]:
+    """Embed the contextual texts of a batch that no memo holds, lane by lane."""
+    lanes = lanes or job.lanes
+    with job.tally.timing("embed"):
+        done = _embed_lane(job, lanes.first, batch)
+        for lane in lanes.every[1:]:
+            try:
+                _embed_lane(job, lane, still_in(job, lane, done), beside=True)
+            except EmbeddingFailed:
+                # The index that people search does not wait for the model of another version.
+                job.left_out |= {(lane.version.id, revision_id) for revision_id in done}
+    job.progress.expect("write", len(done))
+    return done
+
+
+def _embed_lane(job: Job, lane: Lane, batch: Sequence[UUID], *, beside: bool = False) -> list[UUID]:
+    """Embed a batch for one version.
 
     The texts of all its documents together: most documents have fewer chunks than an encoder
     needs to keep the cores busy.
     """
     missing: dict[bytes, embeddings.Unembedded] = {}
     owners: dict[bytes, list[UUID]] = {}
+    tenants: dict[bytes, str] = {}
 
-    def gather(job: SyncJob, revision_id: UUID) -> list[UUID]:
-        for item in _missing_embeddings(job, revision_id):
+    def gather(job: Job, lane: Lane, revision_id: UUID) -> list[UUID]:
+        pairs = _pairs(job, lane, revision_id)
+        found = _missing_embeddings(job, lane, pairs)
+        job.tally.add("embeddings_reused", len(pairs.chunks) - len(found))
+        for item in found:
             missing[item.key] = item
+            tenants[item.key] = pairs.revision.tenant
             owners.setdefault(item.key, []).append(revision_id)
         return [revision_id]
 
-    with job.tally.timing("embed"):
-        done = _each(job, batch, gather)
-        job.progress.expect("embed", len(missing))
-        aside: dict[UUID, Exception] = {}
-        # Texts of like length side by side: an encoder that pads wastes least.
-        queue = iter(sorted(missing.values(), key=lambda item: (item.tokens, item.key)))
-        while part := list(islice(queue, EMBED_SLICE)):
-            for item, error in _embed_slice(job, part):
+    done = each(job, lane, batch, gather, beside=beside)
+    job.progress.expect("embed", len(missing))
+    aside: dict[UUID, Exception] = {}
+    # Texts of like length side by side: an encoder that pads wastes least.
+    queue = sorted(missing.values(), key=lambda item: (item.tokens, item.key))
+    for tenant in sorted(set(tenants.values())):
+        texts = iter([item for item in queue if tenants[item.key] == tenant])
+        while part := list(islice(texts, EMBED_SLICE)):
+            for item, error in _embed_slice(job, lane, tenant, part):
                 aside |= dict.fromkeys(owners[item.key], error)
+    job.tally.add("embedded_beside", len(missing) if beside else 0)
 
-        def leave(job: SyncJob, revision_id: UUID) -> list[UUID]:
-            if revision_id in aside:
-                raise aside[revision_id]
-            return [revision_id]
+    def leave(job: Job, lane: Lane, revision_id: UUID) -> list[UUID]:
+        if revision_id in aside:
+            raise aside[revision_id]
+        return [revision_id]
 
-        done = _each(job, done, leave)
-    job.progress.expect("write", len(done))
-    return done
+    return each(job, lane, done, leave, beside=beside)
 
 
-def _missing_embeddings(job: SyncJob, revision_id: UUID) -> list[embeddings.Unembedded]:
-    pairs = _pairs(job, revision_id)
+def _missing_embeddings(job: Job, lane: Lane, pairs: _Pairs) -> list[embeddings.Unembedded]:
     return embeddings.missing_embeddings(
         job.store,
         pairs.revision.tenant,
-        job.recipe.fingerprint,
-        job.recipe.context_id,
+        lane.recipe.fingerprint,
+        lane.recipe.context_id,
         pairs.chunks,
         pairs.hashes,
     )
 
 
 def _embed_slice(
-    job: SyncJob, part: Sequence[embeddings.Unembedded]
+    job: Job, lane: Lane, tenant: str, part: Sequence[embeddings.Unembedded]
 ) -> list[tuple[embeddings.Unembedded, Exception]]:
     """Embed texts and remember them, in one transaction; returns what could not be embedded.
 
     A slice that the model refuses is halved until the refused text stands alone (I12).
     """
     try:
-        vectors = job.embedder.embed_passages(
+        vectors = lane.embedder.embed_passages(
             [contextual_text(item.prefix, item.text) for item in part]
         )
     except RUN_ERRORS:
@@ -233,12 +255,15 @@ def _embed_slice(
             job.progress.advance("embed")
             return [(part[0], error)]
         middle = len(part) // 2
-        return [*_embed_slice(job, part[:middle]), *_embed_slice(job, part[middle:])]
+        return [
+            *_embed_slice(job, lane, tenant, part[:middle]),
+            *_embed_slice(job, lane, tenant, part[middle:]),
+        ]
     rows = embeddings.add_embeddings(
         job.store,
         job.run.id,
-        job.request.tenant,
-        job.recipe.fingerprint,
+        tenant,
+        lane.recipe.fingerprint,
         [item.key for item in part],
         vectors,
     )
@@ -249,36 +274,60 @@ def _embed_slice(
     return []
 
 
-def write(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
-    """Publish a batch's revisions: each becomes visible whole, in a transaction of its own."""
-    with job.tally.timing("write"):
-        return _each(job, batch, _write, stage="write")
+def write(job: Job, batch: Sequence[UUID]) -> list[UUID]:
+    """Publish a batch's revisions: each becomes visible whole, in a transaction of its own.
+
+    When a version was opened or promoted meanwhile, the batch goes through the stages again, for
+    the versions that there are now; what is there already costs nothing.
+    """
+    while True:
+        lanes = job.lanes
+        if lanes.renewed:
+            for stage in (chunk_batch, contextualize_batch, embed):
+                batch = stage(job, batch, lanes)
+        step = partial(_write, lanes=lanes)
+        try:
+            with job.tally.timing("write"):
+                return each(job, lanes.first, batch, step, stage="write")
+        except VersionsChanged:
+            job.renew(lanes)
 
 
-def _write(job: SyncJob, revision_id: UUID) -> list[UUID]:
-    pairs = _pairs(job, revision_id)
-    work = job.work.get(revision_id)
-    result = publishing.publish(
-        job.store,
-        job.run.id,
-        publishing.Publication(
-            revision=pairs.revision,
-            version=job.version.id,
-            model=job.recipe.fingerprint,
-            context_id=job.recipe.context_id,
-            cut=pairs.cut,
-            token=work.listed.token if work else None,
-            chunks=pairs.chunks,
-            inputs=pairs.hashes,
-        ),
-    )
+def _write(job: Job, first: Lane, revision_id: UUID, *, lanes: Lanes) -> list[UUID]:
+    taken = [lane for lane in lanes.every if (lane.version.id, revision_id) not in job.left_out]
+    while True:
+        revision = stages.read_revision(job.store, revision_id)
+        publications = [_publication(job, lane, revision_id) for lane in taken]
+        try:
+            result = publishing.publish(
+                job.store, job.run.id, revision, publications, job.settlement(revision_id, lanes)
+            )
+            break
+        except publishing.Incomplete as error:
+            if error.version == first.version.id:
+                raise
+            job.left_out.add((error.version, revision_id))
+            taken = [lane for lane in taken if lane.version.id != error.version]
     if result is None:
         job.tally.add("erased")
         return []
     entries, rows = result
-    job.tally.add("entries", entries)
+    job.tally.add("entries", sum(entries.values()))
+    job.tally.add("entries_beside", sum(entries.values()) - entries.get(first.version.id, 0))
     job.tally.add("rows", rows)
     return [revision_id]
+
+
+def _publication(job: Job, lane: Lane, revision_id: UUID) -> publishing.Publication:
+    pairs = _pairs(job, lane, revision_id)
+    return publishing.Publication(
+        version=lane.version.id,
+        model=lane.recipe.fingerprint,
+        context_id=lane.recipe.context_id,
+        cut=pairs.cut,
+        chunks=pairs.chunks,
+        inputs=pairs.hashes,
+    )
 
 
 def index(job: SyncJob) -> None:
@@ -290,6 +339,9 @@ def index(job: SyncJob) -> None:
             job.progress.expect("index", 2 * request.modulus)
             job.progress.advance("index", build_indexes(job.store, version))
         cool(job.store, job.run.id, version.id, job.today)
+        for beside in sorted(job.versions_written - {version.id}):
+            refresh_statistics(job.store, job.run.id, beside, request.tenant)
+            cool(job.store, job.run.id, beside, job.today)
         if version.state == "building" and not job.failures:
             gates = bootstrap_gates(job.store, version, request.tenant, request.source)
             if not gates["vectors"]["entries"]:
@@ -297,42 +349,3 @@ def index(job: SyncJob) -> None:
             elif not bootstrap(job.store, job.run.id, version, gates):
                 failed = [name for name, gate in gates.items() if not gate["passed"]]
                 job.tally.add("not_active:" + "+".join(failed))
-
-
-def _each(
-    job: SyncJob,
-    batch: Sequence[UUID],
-    step: Callable[[SyncJob, UUID], list[UUID]],
-    *,
-    stage: str | None = None,
-) -> list[UUID]:
-    """Take each revision of a batch through a step; quarantine what cannot be taken."""
-    done: list[UUID] = []
-    for revision_id in batch:
-        try:
-            done += step(job, revision_id)
-        except RUN_ERRORS:
-            raise
-        except Unreadable as problem:
-            job.put_aside(revision_id, problem.code, problem.hint)
-        except Truncated:
-            job.tally.add("truncated")
-            job.put_aside(revision_id, "too_long", "")
-        except KeyError:
-            continue  # deleted or erased while we worked
-        except Exception as exc:  # a defect of ours: it must not stop the others (I12)
-            job.put_aside(revision_id, "internal_error", place_of(exc))
-        if stage is not None:
-            job.progress.advance(stage)
-    return done
-
-
-def place_of(error: BaseException) -> str:
-    """The type of an error and where in mucluc it arose; its text may quote the document (I10)."""
-    home = Path(__file__).resolve().parent.parent
-    places = [
-        f"{Path(frame.filename).relative_to(home)}:{frame.lineno}"
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).is_relative_to(home) and ".venv" not in frame.filename
-    ]
-    return f"{type(error).__name__} at {places[-1] if places else 'a library'}"

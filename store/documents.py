@@ -44,7 +44,7 @@ class KnownDocument:
     token: str | None
     deleted: bool
     published: KnownRevision | None
-    published_here: bool  # in the version that this run writes
+    published_here: bool  # in a version that this run writes
     pending: KnownRevision | None
     last_sequence: int  # of the published ones
     quarantine_cause: str | None
@@ -91,13 +91,21 @@ def revision_id(document: UUID, sequence: int) -> UUID:
 
 
 def known_documents(
-    store: Store, tenant: str, source: str, version: int | None, *, parent: UUID | None = None
+    store: Store, tenant: str, source: str, versions: Sequence[int], *, parent: UUID | None = None
 ) -> list[KnownDocument]:
-    """Every document that this source ever listed, or every attachment of a mail, deleted too."""
+    """Every document that this source ever listed, or every attachment of a mail, deleted too.
+
+    ``published_here`` says whether one of ``versions`` holds the newest published revision.
+    """
     with store.transaction() as connection:
         rows = connection.execute(
             query("known_documents"),
-            {"tenant": tenant, "source": source, "version": version, "parent": parent},
+            {
+                "tenant": tenant,
+                "source": source,
+                "versions": list(versions),
+                "parent": parent,
+            },
         ).fetchall()
     return [
         KnownDocument(

@@ -68,7 +68,8 @@ select d.id, d.uri, d.collection, d.acl_id, d.listing_token, d.deleted_at is not
 from mucluc.document d
 left join lateral (
   select r.*, exists (select 1 from mucluc.published x
-                      where x.revision_id = r.id and x.version_id = %(version)s) as here
+                      where x.revision_id = r.id
+                        and x.version_id = any(%(versions)s::int[])) as here
   from mucluc.revision r where r.document_id = d.id
     and exists (select 1 from mucluc.published x where x.revision_id = r.id)
   order by r.sequence desc limit 1) p on true
@@ -190,6 +191,10 @@ where r.id = %(revision)s;
 select 1 as present from mucluc.parse
 where revision_id = %(revision)s and parser_id = %(parser)s;
 
+-- name: parses
+-- Which parsers' elements the parse stage has of a revision.
+select parser_id from mucluc.parse where revision_id = %(revision)s order by parser_id;
+
 -- name: add_parse
 -- Elements of a revision.
 insert into mucluc.parse (revision_id, parser_id, elements, title, language, page_native, warnings)
@@ -268,8 +273,16 @@ insert into mucluc.embedding_memo (tenant, model, key, embedding)
 select %(tenant)s, %(model)s, key, embedding from incoming
 on conflict (tenant, model, key) do nothing;
 
+-- name: newest_published
+-- Whether a revision is the newest of its document in a version, and whether it is there already.
+select coalesce(bool_and(r.sequence <= %(sequence)s), true) as newest,
+       coalesce(bool_or(p.revision_id = %(revision)s), false) as present
+from mucluc.published p join mucluc.revision r on r.id = p.revision_id
+where p.document_id = %(document)s and p.version_id = %(version)s;
+
 -- name: publish_entries
--- Entries of a revision that are new or whose context changed; the others are left alone (I14).
+-- Entries of a revision that are new or, unless a newer one is there, whose context changed; the
+-- others are left alone (I14).
 insert into mucluc.entry (chunk_id, version_id, tenant, document_id, embedding, tsv, len,
                           input_sha256)
 select c.id, %(version)s, %(tenant)s, c.document_id, m.embedding::halfvec, l.tsv,
@@ -283,22 +296,22 @@ join mucluc.embedding_memo m on m.tenant = %(tenant)s and m.model = %(model)s
 cross join lateral (select mucluc.lexemes(k.prefix || E'\n' || c.text) as tsv) l
 where not exists (select 1 from mucluc.entry e where e.chunk_id = x.chunk_id
                   and e.version_id = %(version)s and e.tenant = %(tenant)s
-                  and e.input_sha256 = x.input)
+                  and (e.input_sha256 = x.input or not %(newest)s))
 on conflict (chunk_id, version_id, tenant) do update
 set embedding = excluded.embedding, tsv = excluded.tsv, len = excluded.len,
     input_sha256 = excluded.input_sha256;
 
 -- name: count_entries
--- How many of these chunks the version holds, made from these contexts.
+-- How many of these chunks the version holds, made from these contexts or from a newer revision's.
 select count(*) as present
 from unnest(%(chunks)s::uuid[], %(inputs)s::bytea[]) as x(chunk_id, input)
 join mucluc.entry e on e.chunk_id = x.chunk_id and e.version_id = %(version)s
-                   and e.tenant = %(tenant)s and e.input_sha256 = x.input;
+                   and e.tenant = %(tenant)s and (e.input_sha256 = x.input or not %(newest)s);
 
 -- name: publish_revision
 -- The row that makes a revision visible in a version, once its ranges are refreshed (I1).
 insert into mucluc.published (version_id, revision_id, document_id, cut_id, n_chunks)
-values (%(version)s, %(revision)s, %(document)s, %(cut)s, %(chunks)s)
+values (%(version)s, %(revision)s, %(document)s, %(cut)s, %(count)s)
 on conflict (version_id, revision_id) do update
 set cut_id = excluded.cut_id, n_chunks = excluded.n_chunks
 where (published.cut_id, published.n_chunks) is distinct from (excluded.cut_id, excluded.n_chunks);
@@ -366,18 +379,46 @@ select id from mucluc.document where id = any(%(ids)s::uuid[]) or parent_id = an
 select v.* from mucluc.alias a join mucluc.index_version v on v.id = a.version_id
 where a.index_name = %(index)s and a.name = 'active';
 
--- name: building_version
--- The newest version of an index that is being filled.
-select * from mucluc.index_version where index_name = %(index)s and state = 'building'
-order by id desc limit 1;
+-- name: live_versions
+-- Versions of an index that are filled or ready, the newest first.
+select * from mucluc.index_version
+where index_name = %(index)s and state in ('building', 'ready') order by id desc;
+
+-- name: named_version
+-- A version by its name.
+select * from mucluc.index_version where index_name = %(index)s and name = %(name)s;
+
+-- name: versions_in_step
+-- What a sync writes: the active version first; those being filled; those that an alias names; and
+-- the previous one, for as long as it may be rolled back to.
+select v.*, (a.version_id is not null and a.version_id = v.id) as active
+from mucluc.index_version v
+left join mucluc.alias a on a.index_name = v.index_name and a.name = 'active'
+left join mucluc.promotion p on p.id = a.promotion_id
+where v.index_name = %(index)s and v.state in ('building', 'ready')
+  and (v.state = 'building'
+       or exists (select 1 from mucluc.alias x where x.version_id = v.id)
+       or (v.id = p.from_version
+           and p.promoted_at > now() - make_interval(days => %(keep_days)s)))
+order by (a.version_id is not null and a.version_id = v.id) desc, v.id;
 
 -- name: lock_index
--- One opens a version of an index at a time.
+-- Who opens a version of an index, moves an alias or retires a version does so alone.
 select pg_advisory_xact_lock(hashtextextended('index:' || %(index)s::text, 0));
 
+-- name: share_index
+-- Who publishes does so under the aliases as they are: they stay until the transaction ends.
+select pg_advisory_xact_lock_shared(hashtextextended('index:' || %(index)s::text, 0));
+
 -- name: next_version_name
--- v1, v2, …
-select 'v' || (count(*) + 1) as name from mucluc.index_version where index_name = %(index)s;
+-- v1, v2, …, leaving out names that somebody chose.
+select 'v' || n as name
+from generate_series((select count(*) + 1 from mucluc.index_version where index_name = %(index)s),
+                     (select 2 * count(*) + 1 from mucluc.index_version
+                      where index_name = %(index)s)) n
+where not exists (select 1 from mucluc.index_version v
+                  where v.index_name = %(index)s and v.name = 'v' || n)
+order by n limit 1;
 
 -- name: add_version
 -- A new version with its recipe, which never changes (I6).
@@ -481,6 +522,26 @@ where d.tenant || E'\n' || d.source = %(tenant)s || E'\n' || %(source)s and d.de
     where p.document_id = d.id and p.version_id = %(version)s
       and r.sequence = (select max(x.sequence) from mucluc.revision x where x.document_id = d.id));
 
+-- name: documents_lacking
+-- Live documents with a revision that another version has and this one not.
+select count(distinct p.document_id) as documents
+from mucluc.published p join mucluc.document d on d.id = p.document_id
+where p.version_id = %(like)s and d.deleted_at is null
+  and not exists (select 1 from mucluc.published q
+                  where q.version_id = %(version)s and q.revision_id = p.revision_id);
+
+-- name: documents_behind
+-- Live documents that another version shows in a newer revision.
+select count(*) as documents
+from (select p.document_id, max(r.sequence) as newest
+      from mucluc.published p
+      join mucluc.revision r on r.id = p.revision_id
+      join mucluc.document d on d.id = p.document_id
+      where p.version_id = %(like)s and d.deleted_at is null group by 1) x
+where not exists (select 1 from mucluc.published q join mucluc.revision s on s.id = q.revision_id
+                  where q.version_id = %(version)s and q.document_id = x.document_id
+                    and s.sequence >= x.newest);
+
 -- name: vector_facts
 -- What the vector gate looks at: vectors of another size, of no length, and how many differ.
 select count(*) as entries,
@@ -494,14 +555,14 @@ from (select embedding from mucluc.entry where version_id = %(version)s
 -- The gates' result, or the reason for going without.
 insert into mucluc.promotion (index_name, alias, from_version, to_version, kind, gates, passed,
                               forced, reason)
-values (%(index)s, 'active', %(from)s, %(to)s, %(kind)s, %(gates)s, %(passed)s, %(forced)s,
+values (%(index)s, %(alias)s, %(from)s, %(to)s, %(kind)s, %(gates)s, %(passed)s, %(forced)s,
         %(reason)s)
 returning id;
 
 -- name: point_alias
 -- The swap: one row.
 insert into mucluc.alias (index_name, name, version_id, promotion_id)
-values (%(index)s, 'active', %(version)s, %(promotion)s)
+values (%(index)s, %(alias)s, %(version)s, %(promotion)s)
 on conflict (index_name, name) do update
 set version_id = excluded.version_id, promotion_id = excluded.promotion_id;
 

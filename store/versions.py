@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any, LiteralString
@@ -37,6 +37,11 @@ class Recipe:
         """Every field, as the database keeps it."""
         return asdict(self)
 
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Recipe:
+        """Of what ``to_json`` gave."""
+        return cls(**kept)
+
     def differences(self, kept: Mapping[str, Any]) -> tuple[str, ...]:
         """Names of what differs from a kept recipe. A new family of formats is no difference."""
         found = [
@@ -65,6 +70,7 @@ class Version:
     dimensions: int
     state: str
     hot_from: date
+    probe: bytes | None = None
 
     @classmethod
     def from_row(cls, row: DictRow) -> Version:
@@ -78,6 +84,7 @@ class Version:
             dimensions=row["dimensions"],
             state=row["state"],
             hot_from=row["hot_from"],
+            probe=None if row["probe"] is None else bytes(row["probe"]),
         )
 
 
@@ -88,26 +95,93 @@ def active_version(store: Store, index: str) -> Version | None:
     return None if row is None else Version.from_row(row)
 
 
+def named_version(store: Store, index: str, name: str) -> Version | None:
+    """A version of an index by its name, whatever its state."""
+    with store.transaction() as connection:
+        row = connection.execute(query("named_version"), {"index": index, "name": name}).fetchone()
+    return None if row is None else Version.from_row(row)
+
+
+def versions_in_step(store: Store, index: str, keep_days: int) -> list[Version]:
+    """What a sync of this index writes: the active version first, if there is one.
+
+    The others are being filled, named by an alias, or the previous version, for as long as it is
+    kept for a rollback.
+    """
+    with store.transaction() as connection:
+        rows = connection.execute(
+            query("versions_in_step"), {"index": index, "keep_days": keep_days}
+        ).fetchall()
+    return [Version.from_row(row) for row in rows]
+
+
+def version_for(store: Store, index: str, recipe: Recipe) -> Version | None:
+    """The newest version of an index, filled or ready, that has this recipe."""
+    with store.transaction() as connection:
+        row = _live(connection, index, recipe)
+    return None if row is None else Version.from_row(row)
+
+
+def _live(connection: psycopg.Connection[DictRow], index: str, recipe: Recipe) -> DictRow | None:
+    rows = connection.execute(query("live_versions"), {"index": index}).fetchall()
+    return next((row for row in rows if not recipe.differences(row["recipe"])), None)
+
+
 def version_to_fill(
     store: Store, index: str, recipe: Recipe, *, modulus: int = 1, probe: bytes | None = None
 ) -> Version:
-    """The version that a sync writes: the active one, or the first one, opened if need be.
+    """The version that a first sync writes: the active one, or the first one, opened if need be.
 
     The caller compares recipes. A first version that was begun under another recipe and never
     became active is left behind: its recipe cannot change (I6), so a new one is opened.
     """
+
+    def find(connection: psycopg.Connection[DictRow]) -> DictRow | None:
+        active = connection.execute(query("active_version"), {"index": index}).fetchone()
+        return active or _live(connection, index, recipe)
+
+    return _find_or_open(store, index, recipe, find, modulus=modulus, probe=probe)
+
+
+def open_version(
+    store: Store,
+    index: str,
+    recipe: Recipe,
+    *,
+    name: str | None = None,
+    modulus: int = 1,
+    probe: bytes | None = None,
+) -> Version:
+    """The live version of this recipe, or of this name, opened beside the active one if need be.
+
+    With a name it is that version, whatever its recipe: the caller compares.
+    """
+
+    def find(connection: psycopg.Connection[DictRow]) -> DictRow | None:
+        if name is None:
+            return _live(connection, index, recipe)
+        values = {"index": index, "name": name}
+        return connection.execute(query("named_version"), values).fetchone()
+
+    return _find_or_open(store, index, recipe, find, name=name, modulus=modulus, probe=probe)
+
+
+def _find_or_open(
+    store: Store,
+    index: str,
+    recipe: Recipe,
+    find: Callable[[psycopg.Connection[DictRow]], DictRow | None],
+    *,
+    name: str | None = None,
+    modulus: int,
+    probe: bytes | None,
+) -> Version:
     deadline = time.monotonic() + OPENING_SECONDS
     while True:
         try:
             with store.transaction() as connection:
                 connection.execute(query("lock_index"), {"index": index})
-                row = connection.execute(query("active_version"), {"index": index}).fetchone()
-                if row is None:
-                    row = connection.execute(query("building_version"), {"index": index}).fetchone()
-                    if row is not None and recipe.differences(row["recipe"]):
-                        row = None
-                if row is None:
-                    row = _open(connection, index, recipe, modulus, probe)
+                row = find(connection) or _open(connection, index, recipe, name, modulus, probe)
             return Version.from_row(row)
         except StoreError as exc:
             # A new partition locks its parent for a moment. Behind a long reader we step back, so
@@ -121,16 +195,17 @@ def _open(
     connection: psycopg.Connection[DictRow],
     index: str,
     recipe: Recipe,
+    name: str | None,
     modulus: int,
     probe: bytes | None,
 ) -> DictRow:
     connection.execute("set local lock_timeout = '300ms'")
-    name = connection.execute(query("next_version_name"), {"index": index}).fetchone()
+    next_name = connection.execute(query("next_version_name"), {"index": index}).fetchone()
     row = connection.execute(
         query("add_version"),
         {
             "index": index,
-            "name": name and name["name"],
+            "name": name or (next_name and next_name["name"]),
             "recipe": Jsonb(recipe.to_json()),
             "chunking": recipe.chunking_id,
             "context": recipe.context_id,
@@ -227,6 +302,24 @@ def cool(store: Store, run: int, version: int, day: date) -> int:
     return cooled
 
 
+def count_lacking(store: Store, version: int, *, like: int) -> int:
+    """How many live documents another version shows in a revision that this one has not."""
+    with store.reading() as connection:
+        row = connection.execute(
+            query("documents_lacking"), {"version": version, "like": like}
+        ).fetchone()
+    return 0 if row is None else int(row["documents"])
+
+
+def count_behind(store: Store, version: int, *, like: int) -> int:
+    """How many live documents another version shows in a newer revision than this one."""
+    with store.reading() as connection:
+        row = connection.execute(
+            query("documents_behind"), {"version": version, "like": like}
+        ).fetchone()
+    return 0 if row is None else int(row["documents"])
+
+
 def bootstrap_gates(store: Store, version: Version, tenant: str, source: str) -> dict[str, Any]:
     """The gates of a first version: everything of this source is in it, and vectors are honest."""
     with store.transaction() as connection:
@@ -262,6 +355,7 @@ def bootstrap(store: Store, run: int, version: Version, gates: Mapping[str, Any]
             query("add_promotion"),
             {
                 "index": version.index_name,
+                "alias": "active",
                 "from": None,
                 "to": version.id,
                 "kind": "bootstrap",
@@ -275,6 +369,7 @@ def bootstrap(store: Store, run: int, version: Version, gates: Mapping[str, Any]
             query("point_alias"),
             {
                 "index": version.index_name,
+                "alias": "active",
                 "version": version.id,
                 "promotion": row and row["id"],
             },

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from enrich.embedders import load
 from flows import changes, stages
@@ -18,6 +22,7 @@ from flows.report import Report
 from flows.request import SyncRequest, request_for
 from flows.settings import Settings
 from flows.settings_tables import Source
+from parsers.registry import parser_id_for
 from search.request import Candidate, RetrievalPolicy, SearchRequest
 from search.retrieval import retrieve
 from store.database import Store
@@ -107,6 +112,18 @@ def search(
         load,
     )
     return found
+
+
+@contextmanager
+def upgraded(family: str = "markdown") -> Iterator[None]:
+    """As after an upgrade that changes a parser: rows of the old one can no longer be made."""
+    module = importlib.import_module(f"parsers.{family}")
+    kept = module.parser_id()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "parser_id", lambda: kept.replace("-v", "-v9", 1))
+        parser_id_for.cache_clear()
+        yield
+    parser_id_for.cache_clear()
 
 
 @dataclass(frozen=True)

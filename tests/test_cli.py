@@ -31,6 +31,7 @@ STAGES = {"list", "diff", "revoke", "parse", "chunk", "contextualize", "embed", 
 SYNC = {
     "run", "version", "documents", "chunks", "embedded", "truncated", "rows_written", "tokens",
     "seconds", "peak_rss_mb", "withheld", "warnings", "quarantined", "failed",
+    "beside",
 }  # fmt: skip
 RESULT = {
     "rank", "score", "uri", "title", "section", "page", "valid_from", "valid_to", "text",

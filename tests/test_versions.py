@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from syncs import rows, search, sync
+from syncs import rows, search, sync, upgraded
 
 from flows.request import request_for
 from flows.settings import Settings
@@ -42,21 +42,107 @@ def test_models_of_two_dimensions_live_in_two_indexes(store: Store, docs: Path) 
         assert search(store, "N-002", index=index)[0].version == "v1"
 
 
-def test_another_recipe_withholds_additions_and_lets_deletions_through(
+def test_another_recipe_opens_a_version_beside_and_both_get_what_is_new(
     store: Store, docs: Path
 ) -> None:
     sync(store, docs, model="hashing:64")
     (docs / "n0.md").unlink()
+    assert sync(store, docs, model="hashing:32").beside["versions"] == [], "nothing to write yet"
     (docs / "new.md").write_text("# New\n\nCode N-900.\n")
     report = sync(store, docs, model="hashing:32")
-    assert report.exit_code == 3
-    assert report.withheld == {"additions": 1, "recipe": ["chunking_id", "fingerprint"]} or (
-        report.withheld == {"additions": 1, "recipe": ["fingerprint"]}
-    )
-    assert report.documents["gone"] == 1
+    assert report.exit_code == 0
+    assert report.beside["recipe"] == ["fingerprint"]
+    (beside,) = report.beside["versions"]
+    assert beside == {
+        "name": "v2", "state": "building", "today": True, "missing": 3, "waiting": 0,
+    }  # fmt: skip
+    assert (report.beside["embedded"], report.beside["entries"]) == (1, 1)
     assert "n0.md" not in {c.uri for c in search(store, "N-000")}
-    assert sync(store, docs, model="hashing:64").documents["new"] == 1
+    found = search(store, "N-900")[0]
+    assert (found.uri, found.version) == ("new.md", "v1")
+    shown = rows(
+        store, "select version_id, count(*) as n from mucluc.published group by 1 order by 1"
+    )
+    assert [row["n"] for row in shown] == [5, 1]
+    # Whichever recipe a sync names, both versions are kept in step.
+    (docs / "n1.md").write_text("# Note 1\n\nCode N-901 stands for number 1.\n")
+    report = sync(store, docs, model="hashing:64")
+    assert report.beside["versions"][0]["missing"] == 3
+    assert (report.beside["embedded"], report.beside["entries"]) == (1, 1)
+    assert sync(store, docs, model="hashing:64").rows_written == 0
+
+
+def test_a_parser_that_is_gone_sends_what_is_new_to_the_next_version(
+    store: Store, docs: Path
+) -> None:
+    sync(store, docs)
+    with upgraded("markdown"):
+        (docs / "n0.md").unlink()
+        (docs / "new.md").write_text("# New\n\nCode N-900.\n")
+        (docs / "n1.md").write_text("# Note 1\n\nCode N-901 stands for number 1.\n")
+        report = sync(store, docs)
+        assert report.exit_code == 3
+        assert report.withheld == {"waiting": 2, "recipe": ["parsers.markdown"]}
+        assert report.beside["versions"][0]["missing"] == 3
+        assert "n0.md" not in {c.uri for c in search(store, "N-000")}
+        assert "new.md" not in {c.uri for c in search(store, "N-900")}
+        again = sync(store, docs)
+        assert (again.rows_written, again.documents["unchanged"]) == (0, 4)
+        assert again.exit_code == 3
+    shown = rows(
+        store, "select version_id, count(*) as n from mucluc.published group by 1 order by 1"
+    )
+    assert [row["n"] for row in shown] == [4, 2]
+
+
+def test_a_model_that_fails_beside_the_active_version_does_not_stop_the_night(
+    store: Store, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from enrich.hashing import HashingEmbedder
+    from enrich.models import EmbeddingFailed
+
+    sync(store, docs, model="hashing:64")
+    honest = HashingEmbedder.embed_passages
+
+    def refuse(self: HashingEmbedder, texts: list[str]) -> object:
+        if self.card.dimensions == 32 and any("N-900" in text for text in texts):
+            raise EmbeddingFailed("down", transient=False)
+        return honest(self, texts)
+
+    (docs / "new.md").write_text("# New\n\nCode N-900.\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(HashingEmbedder, "embed_passages", refuse)
+        report = sync(store, docs, model="hashing:32")
+    assert (report.exit_code, report.failed) == (0, ())
     assert search(store, "N-900")[0].uri == "new.md"
+    assert report.beside["versions"][0]["missing"] == 5
+
+
+def test_a_version_opened_during_a_sync_is_written_by_it_from_then_on(
+    store: Store, docs: Path
+) -> None:
+    from syncs import request, run_stages
+
+    from flows.job import open_job
+    from flows.lanes import recipe_of
+    from flows.progress import StageProgress
+    from store.versions import open_version
+
+    sync(store, docs)
+    (docs / "new.md").write_text("# New\n\nCode N-900.\n")
+    job = open_job(store, request(docs), StageProgress(shown=False))
+
+    def open_before_writing(stage: str) -> None:
+        if stage == "write":
+            open_version(store, "main", recipe_of(Recipe(model="hashing:32")))
+
+    try:
+        report = run_stages(job, open_before_writing)
+    finally:
+        job.close()
+    assert report.beside["versions"][0]["missing"] == 4
+    held = "select count(*) as n from mucluc.published group by version_id order by version_id"
+    assert [row["n"] for row in rows(store, held)] == [5, 1]
 
 
 def test_an_index_goes_on_with_its_own_model_unless_one_is_stated(store: Store, docs: Path) -> None:
