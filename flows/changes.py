@@ -110,7 +110,7 @@ def revoke(job: SyncJob) -> list[list[UUID]]:
     job.work = {item.revision_id: item for item in work}
     job.progress.expect("parse", len(work))
     return batches(
-        work,
+        [(item.revision_id, item.listed.size) for item in work],
         documents=request.limits.batch_documents,
         size=request.limits.batch_bytes,
     )

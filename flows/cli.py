@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from flows.cli_backfill import backfill
 from flows.cli_eval import evaluate
 from flows.cli_inspect import inspect
 from flows.cli_search import search
@@ -95,6 +96,7 @@ def serve(
 
 app.command()(sync)
 app.command()(search)
+app.command()(backfill)
 app.command()(versions)
 app.command()(inspect)
 app.command("eval")(evaluate)

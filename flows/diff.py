@@ -324,15 +324,14 @@ def within(uri: str, scope: Iterable[str]) -> bool:
     )
 
 
-def batches(work: list[Work], *, documents: int, size: int) -> list[list[UUID]]:
-    """Cut the work into batches of revision ids, bounded by count and by bytes, in order."""
+def batches(work: Iterable[tuple[UUID, int]], *, documents: int, size: int) -> list[list[UUID]]:
+    """Cut (revision, bytes) into batches of ids, bounded by count and by bytes, in order."""
     found: list[list[UUID]] = []
     room = 0
-    for item in work:
-        weight = item.listed.size
+    for revision, weight in work:
         if not found or len(found[-1]) >= documents or weight > room:
             found.append([])
             room = size
-        found[-1].append(item.revision_id)
+        found[-1].append(revision)
         room -= weight
     return found

@@ -522,6 +522,75 @@ where d.tenant || E'\n' || d.source = %(tenant)s || E'\n' || %(source)s and d.de
     where p.document_id = d.id and p.version_id = %(version)s
       and r.sequence = (select max(x.sequence) from mucluc.revision x where x.document_id = d.id));
 
+-- name: revisions_lacking
+-- Revisions of live documents that another version has and this one not, in the order in which
+-- they were seen.
+select p.revision_id as id, r.bytes
+from mucluc.published p
+join mucluc.revision r on r.id = p.revision_id
+join mucluc.document d on d.id = p.document_id
+where p.version_id = %(like)s and d.deleted_at is null
+  and (%(tenant)s::text is null or d.tenant = %(tenant)s)
+  and (%(source)s::text is null or d.source = %(source)s)
+  and (%(since)s::date is null or r.seen_on >= %(since)s)
+  and not exists (select 1 from mucluc.published q
+                  where q.version_id = %(version)s and q.revision_id = p.revision_id)
+order by d.tenant, d.source, d.id, r.sequence;
+
+-- name: estimate_lacking
+-- What it would cost to give these revisions to a version: those without elements of today's
+-- parsers, those without chunks of its recipe, and chunks (as another version has them) whose text
+-- its model never embedded for the tenant.
+with wanted as (
+  select p.revision_id, p.cut_id, d.tenant, r.suffix
+  from mucluc.published p
+  join mucluc.revision r on r.id = p.revision_id join mucluc.document d on d.id = p.document_id
+  where p.version_id = %(like)s and p.revision_id = any(%(revisions)s::uuid[])
+), placed as (
+  select distinct w.tenant, rc.chunk_id
+  from wanted w join mucluc.revision_chunk rc on rc.revision_id = w.revision_id
+                                             and rc.cut_id = w.cut_id)
+select (select count(*) from wanted w
+        join unnest(%(suffixes)s::text[], %(parsers)s::text[]) as t(suffix, parser)
+          on t.suffix = w.suffix
+        where not exists (select 1 from mucluc.parse x where x.revision_id = w.revision_id
+                          and split_part(x.parser_id, ' ', 1) = t.parser)) as parses,
+       (select count(*) from placed) as chunks,
+       (select count(*) from placed c
+        where not %(same_texts)s or not exists (
+          select 1 from mucluc.entry e
+          join mucluc.context k on k.chunk_id = e.chunk_id and k.input_sha256 = e.input_sha256
+                               and k.context_id = %(context)s
+          join mucluc.embedding_memo m on m.tenant = e.tenant and m.model = %(model)s
+                                      and m.key = k.embedding_key
+          where e.chunk_id = c.chunk_id and e.version_id = %(like)s)) as embeddings;
+
+-- name: tenants_of_version
+-- Whose entries a version has.
+select tenant from mucluc.version_stat where version_id = %(version)s order by tenant;
+
+-- name: newest_revision
+-- The newest revision of a document.
+select id from mucluc.revision where document_id = %(document)s order by sequence desc limit 1;
+
+-- name: superseded
+-- Whether a later revision of the same document is published anywhere.
+select exists (select 1 from mucluc.revision r
+               join mucluc.revision n on n.document_id = r.document_id and n.sequence > r.sequence
+               join mucluc.published p on p.revision_id = n.id
+               where r.id = %(revision)s) as superseded;
+
+-- name: last_options
+-- What the last sync of a source was asked.
+select options from mucluc.run
+where kind = 'sync' and tenant = %(tenant)s and source = %(source)s order by id desc limit 1;
+
+-- name: whole_backfill_done
+-- Whether a backfill of everything ever ended well in a version.
+select exists (select 1 from mucluc.run
+               where kind = 'backfill' and state = 'done' and lock_key = %(key)s
+                 and report ->> 'whole' = 'true') as done;
+
 -- name: documents_lacking
 -- Live documents with a revision that another version has and this one not.
 select count(distinct p.document_id) as documents

@@ -101,6 +101,15 @@ def last_root(store: Store, tenant: str, source: str) -> str | None:
     return None if row is None else row["root"]
 
 
+def last_options(store: Store, tenant: str, source: str) -> dict[str, Any] | None:
+    """What the last sync of a source was asked, whether it ended well or not."""
+    with store.transaction() as connection:
+        row = connection.execute(
+            query("last_options"), {"tenant": tenant, "source": source}
+        ).fetchone()
+    return None if row is None else row["options"]
+
+
 def recent_runs(store: Store, limit: int) -> list[DictRow]:
     """The last runs, newest first."""
     with store.transaction() as connection:

@@ -121,6 +121,13 @@ def has_parse(store: Store, revision: UUID, parser_id: str) -> bool:
     return row is not None
 
 
+def parses(store: Store, revision: UUID) -> list[str]:
+    """Ids of the parsers whose elements the parse stage has of a revision."""
+    with store.reading() as connection:
+        rows = connection.execute(query("parses"), {"revision": revision}).fetchall()
+    return [row["parser_id"] for row in rows]
+
+
 def add_parse(store: Store, run: int, revision: UUID, parser_id: str, parsed: Parsed) -> int:
     """Write a revision's elements; returns rows written."""
     with store.transaction(run) as connection:

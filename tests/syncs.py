@@ -13,19 +13,22 @@ from typing import Any
 
 import pytest
 
-from enrich.embedders import load
-from flows import changes, stages
+from enrich.embedders import load, probe
+from flows import changes, filling, stages
+from flows.filling import FillJob, FillReport, FillRequest, open_fill
 from flows.finishing import make_report
 from flows.job import SyncJob, open_job
+from flows.lanes import lane_of, recipe_of
 from flows.progress import StageProgress
 from flows.report import Report
 from flows.request import SyncRequest, request_for
 from flows.settings import Settings
-from flows.settings_tables import Source
+from flows.settings_tables import Limits, Recipe, Source
 from parsers.registry import parser_id_for
 from search.request import Candidate, RetrievalPolicy, SearchRequest
 from search.retrieval import retrieve
 from store.database import Store
+from store.versions import active_version, open_version
 
 NOW = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
 TODAY = NOW.date()
@@ -94,6 +97,50 @@ def sync(store: Store, root: Path, **asked: Any) -> Report:
         job.close()
 
 
+def open_backfill(
+    store: Store, *, name: str | None = None, index: str = "main", **asked: Any
+) -> FillJob:
+    """A backfill's job with its version opened; ``asked`` are settings of the recipe or a scope."""
+    scope = {key: asked.pop(key) for key in ("tenant", "source", "since") if key in asked}
+    limits, now = asked.pop("limits", {}), asked.pop("now", NOW)
+    active = active_version(store, index)
+    assert active is not None
+    recipe = recipe_of(Recipe(**{"model": active.recipe["model"], **asked}))
+    version = open_version(store, index, recipe, name=name, probe=probe(load(recipe.model)))
+    lane = lane_of(version)
+    assert lane is not None
+    wanted = FillRequest(
+        index=index, version=version.name, timezone="UTC", now=now, limits=Limits(**limits), **scope
+    )
+    return open_fill(store, wanted, lane, active, StageProgress(shown=False))
+
+
+def backfill(
+    store: Store, before: Callable[[str], None] = lambda stage: None, **asked: Any
+) -> FillReport:
+    """Build a version beside the active one, stage by stage, as the flow does."""
+    job = open_backfill(store, **asked)
+    try:
+        for batch in filling.plan(job):
+            left = batch
+            for name, stage in (
+                ("parse", filling.reparse),
+                ("chunk", stages.chunk_batch),
+                ("contextualize", stages.contextualize_batch),
+                ("embed", stages.embed),
+                ("write", stages.write),
+            ):
+                before(name)
+                left = stage(job, left)  # type: ignore[operator]
+        before("index")
+        filling.index(job)
+        report = filling.make_report(job)
+        job.run.close(store, "done", report.to_json())
+        return report
+    finally:
+        job.close()
+
+
 def search(
     store: Store,
     query: str,
@@ -103,11 +150,19 @@ def search(
     as_of: date = TODAY,
     k: int = 10,
     index: str = "main",
+    alias: str = "active",
 ) -> list[Candidate]:
     """Search as the command line does, but with every twin: these tests look at the index."""
     found, _ = retrieve(
         store,
-        SearchRequest(query=query, tenant=tenant, principals=principals, as_of=as_of, index=index),
+        SearchRequest(
+            query=query,
+            tenant=tenant,
+            principals=principals,
+            as_of=as_of,
+            index=index,
+            alias=alias,
+        ),
         RetrievalPolicy(k=k, collapse=False),
         load,
     )

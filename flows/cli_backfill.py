@@ -1,0 +1,203 @@
+"""mucluc backfill."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.cli_errors import Exit, console, stop, told
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flows.backfilling import Target
+    from flows.filling import FillReport
+
+
+def backfill(
+    index: Annotated[str, typer.Option(help="Index to build a version of.")] = "main",
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the version: a new one, or one that is being built. By default the one "
+            "that is being built with this recipe, or the next of v1, v2, …",
+            show_default=False,
+        ),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Where the recipe differs from the settings: embedding.model, context.strategy, "
+            "chunking.body_budget, chunking.context_reserve. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            help="Only this source (or TENANT/SOURCE). Nothing is inferred about others.",
+            show_default=False,
+        ),
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(
+            formats=["%Y-%m-%d"],
+            metavar="DATE",
+            help="Only what was first seen on this day or later.",
+            show_default=False,
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would do and cost, and do nothing.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object on the last line.")
+    ] = False,
+    settings: Annotated[
+        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
+    ] = None,
+) -> None:
+    """Build a new version of an index beside the active one, from what is stored.
+
+    Only what the recipe changes is done again: another embedding model calls no parser. Searches
+    go on as before; make the version active with mucluc promote. A run that was stopped or killed
+    is finished by the same command.
+
+    [bold]mucluc backfill --set embedding.model=minilm --dry-run[/]
+    [bold]mucluc backfill --set embedding.model=minilm --name v7[/]
+    [bold]mucluc backfill --name v7 --only policies[/]
+    """
+    with told():
+        from flows.backfilling import (  # noqa: PLC0415
+            CannotBackfill,
+            plan_backfill,
+            run_backfill,
+            target_of,
+        )
+        from flows.opening import open_from  # noqa: PLC0415
+        from flows.prefect_env import configure  # noqa: PLC0415
+        from flows.settings import Settings  # noqa: PLC0415
+        from flows.syncing import SyncFailed  # noqa: PLC0415
+        from store.errors import LockHeldError  # noqa: PLC0415
+
+        loaded = Settings.load(settings)
+        day = since.date() if since else None
+        with open_from(loaded) as store:
+            try:
+                target = target_of(store, loaded, index, name, _pairs(changes or []))
+                if dry_run:
+                    plan = plan_backfill(store, loaded, target, only, day)
+                    _print_plan(plan, console())
+                    _json(plan, as_json)
+                    return
+                if target.nothing_to_do:
+                    _say_nothing_to_do(target)
+                    _json({"version": target.active.name, "nothing_to_do": True}, as_json)
+                    return
+                configure(loaded.home, store.url)
+                report = run_backfill(
+                    store,
+                    loaded,
+                    target,
+                    only=only,
+                    since=day,
+                    shown=not as_json and console().is_terminal,
+                )
+            except CannotBackfill as exc:
+                raise stop(Exit.WRONG_USE, str(exc), exc.hint) from None
+            except LockHeldError:
+                raise stop(
+                    Exit.LOCKED,
+                    "another job works on this version.",
+                    "Wait for it, or look at it with: mucluc versions --runs",
+                ) from None
+            except SyncFailed as exc:
+                raise stop(
+                    Exit.FAILED,
+                    f"the backfill failed ({exc}). What is done is kept.",
+                    "Run the same command again; it goes on where this one stopped.",
+                ) from None
+        _print_report(report, console())
+        _json(report.to_json(), as_json)
+    raise typer.Exit(report.exit_code)
+
+
+def _pairs(changes: list[str]) -> dict[str, str]:
+    found = {}
+    for change in changes:
+        key, equals, value = change.partition("=")
+        if not equals or not value:
+            raise stop(Exit.WRONG_USE, "--set takes KEY=VALUE, as in --set embedding.model=minilm.")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def _json(found: dict[str, Any], wanted: bool) -> None:
+    if wanted:
+        typer.echo(json.dumps(found))
+
+
+def _say_nothing_to_do(target: Target) -> None:
+    console().print(
+        f"The active version {target.active.name} of index {target.index} has this recipe, so "
+        "there is nothing to build. Another recipe: --set embedding.model=…; a copy of this one: "
+        "--name NAME"
+    )
+
+
+def _print_plan(plan: dict[str, Any], out: Console) -> None:
+    verb = "goes on with" if plan["opened"] else "would open"
+    out.print(
+        f"A backfill {verb} version {plan['version'] or 'of the next name'} of index "
+        f"{plan['index']}; nothing was changed."
+    )
+    out.print(f"  differs from the active one in: {', '.join(plan['differs']) or 'nothing'}")
+    out.print(
+        f"  {plan['revisions']:,} revisions, {plan['parses']:,} of them to be parsed again, about "
+        f"{plan['chunks']:,} chunks"
+    )
+    out.print(
+        f"  about {plan['embeddings']:,} embeddings to make with {plan['model']}: "
+        f"{plan['seconds_embedding']:,.0f} s here"
+    )
+
+
+def _print_report(report: FillReport, out: Console) -> None:
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(title=f"{report.index} {report.version}, from {report.like}")
+    for heading in ("", "reused", "made"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for stage, made in report.made.items():
+        table.add_row(stage, f"{report.reused[stage]:,}", f"{made:,}")
+    table.add_row("entries", "", f"{report.entries:,}")
+    table.add_row("indexes", "", f"{report.indexes:,}")
+    out.print(table)
+    if report.older_parses:
+        out.print(
+            f"[yellow]note[/]  {report.older_parses} revisions of the past keep the elements of an "
+            "older parser: their bytes are gone."
+        )
+    for item in report.not_transferable:
+        out.print(
+            f"[yellow]left out[/]  document {item.get('document', '–')}: {item['reason']}. "
+            "Its source's bytes are not to be had, or this recipe cannot take it."
+        )
+    for code in report.failed:
+        out.print(f"[red]failed[/]  a batch failed ({code}); run the same command again")
+    if report.missing:
+        out.print(f"It lacks {report.missing} documents of the active version.")
+    elif not report.failed:
+        flag = "" if report.index == "main" else f" --index {report.index}"
+        out.print(
+            f"It has all documents of the active version. Next: mucluc promote "
+            f"{report.version}{flag}"
+        )
