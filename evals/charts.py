@@ -156,7 +156,8 @@ def _svg(title: str, words: str, height: float, parts: Sequence[str]) -> str:
     left, right, down = -margin, width + 2 * margin, height + 2 * margin
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" class="c" role="img" '
-        f'viewBox="{left} {left} {right} {down:g}" width="{right}"><title>{escape(title)}</title><desc>{escape(words)}</desc>'
+        f'viewBox="{left} {left} {right} {down:g}" width="{right}">'
+        f"<title>{escape(title)}</title><desc>{escape(words)}</desc>"
         f"<style>{_STYLE}</style>"
         f'<rect class="g" x="{left}" y="{left}" width="{right}" height="{down:g}" rx="6"/>'
         f"{''.join(parts)}</svg>"
