@@ -17,6 +17,7 @@ from chunkers.chunk import Tokenizer
 from enrich.models import Embedder, Vectors
 from evals.golden import GoldenQuestion, judge
 from evals.metrics import mean, percentile
+from search.queries import NothingAsked
 from search.request import Candidate, RetrievalPolicy, SearchRequest, SearchTrace
 
 Search = Callable[[SearchRequest, RetrievalPolicy], tuple[list[Candidate], SearchTrace]]
@@ -138,11 +139,12 @@ def run_golden(
             version=version,
         )
         if number == 0:
-            search(request, policy)
+            _asked(search, request, policy)
         warm(question.query)
         begun = time.perf_counter()
-        found, trace = search(request, policy)
+        found, told = _asked(search, request, policy)
         seconds = time.perf_counter() - begun
+        trace = told or trace
         results.append(
             GoldenResult(
                 id=question.id,
@@ -162,6 +164,15 @@ def run_golden(
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         results=tuple(results),
     )
+
+
+def _asked(
+    search: Search, request: SearchRequest, policy: RetrievalPolicy
+) -> tuple[list[Candidate], SearchTrace | None]:
+    try:
+        return search(request, policy)
+    except NothingAsked:
+        return [], None  # a question without words finds nothing
 
 
 def golden_id(questions: Sequence[GoldenQuestion]) -> str:

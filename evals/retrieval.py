@@ -13,6 +13,7 @@ from enrich.models import Embedder
 from evals.benchmark import Benchmark, BenchQuestion, day_of
 from evals.metrics import CUTS, first_ranks, mean, measure, percentile
 from evals.passages import holds_answer
+from search.queries import NothingAsked
 from search.request import Candidate, RetrievalPolicy, SearchRequest
 from search.retrieval import retrieve
 from store.database import Store
@@ -74,7 +75,7 @@ def ask(
             depth = DUMP_DEPTH if with_rows and name != "hybrid" else DEPTH
             asking = replace(base, k=depth, depth=max(base.depth, depth), dense=dense, text=text)
             begun = time.perf_counter()
-            found, _ = retrieve(store, request, asking, lambda _name: embedder)
+            found = _found(store, request, asking, embedder)
             if name == "hybrid":
                 milliseconds = 1000 * (time.perf_counter() - begun)
             figures[name] = _figures(question, found, chunks, benchmark)
@@ -86,6 +87,15 @@ def ask(
             ),
             is_moved,
         )
+
+
+def _found(
+    store: Store, request: SearchRequest, policy: RetrievalPolicy, embedder: Embedder
+) -> list[Candidate]:
+    try:
+        return retrieve(store, request, policy, lambda _name: embedder)[0]
+    except NothingAsked:
+        return []  # a question without words finds nothing
 
 
 def _gold(question: BenchQuestion, chunk: PlacedChunk) -> set[tuple[str, str]]:

@@ -182,9 +182,9 @@ def _benchmark(
     from enrich.embedders import load  # noqa: PLC0415
     from evals.retrieval import dump_row, report  # noqa: PLC0415
     from evals.vector_cache import CachedEmbedder  # noqa: PLC0415
-    from flows.cli_golden import policy_of  # noqa: PLC0415
+    from flows.asking import policy_of  # noqa: PLC0415
+    from flows.cli_golden import policy_in  # noqa: PLC0415
     from flows.evaluating import NotIndexed, facts, run_benchmark  # noqa: PLC0415
-    from search.request import RetrievalPolicy  # noqa: PLC0415
 
     out = console()
     try:
@@ -200,7 +200,7 @@ def _benchmark(
             embedder,
             cache=cache,
             today=datetime.now(ZoneInfo(settings.timezone)).date(),
-            policy=policy_of(policy, RetrievalPolicy(rrf_k=settings.search.rrf_k)),
+            policy=policy_in(policy, policy_of(settings, None)),
             keep=keep,
             with_rows=dump is not None,
             shown=out.is_terminal,

@@ -40,17 +40,18 @@ def evaluate_golden(
     """
     from evals.golden_run import DEPTH, report  # noqa: PLC0415
     from evals.paired import RunsDiffer, compare_runs, verdict  # noqa: PLC0415
+    from flows.asking import helpers_of, policy_of  # noqa: PLC0415
     from flows.opening import open_from  # noqa: PLC0415
-    from search.request import RetrievalPolicy  # noqa: PLC0415
 
-    base = RetrievalPolicy(k=DEPTH, rrf_k=settings.search.rrf_k)
-    asked = policy_of(policy, base)
+    base = policy_of(settings, DEPTH)
+    asked = policy_in(policy, base)
     asked = replace(asked, k=max(asked.k, DEPTH))
+    helpers = helpers_of(settings)
     earlier = _saved(Path(against)) if against and _is_file(against) else None
     with open_from(settings) as store:
-        later = _run(store, questions, asked, index, version, policy)
+        later = _run(store, questions, asked, helpers, index, version, policy)
         if against and earlier is None:
-            earlier = _run(store, questions, base, index, against, None)
+            earlier = _run(store, questions, base, helpers, index, against, None)
     if save is not None:
         save.write_text(json.dumps(later.to_json(), ensure_ascii=False) + "\n", encoding="utf-8")
         console().print(f"The run: {save}. Compare another with it: --against {save}")
@@ -106,7 +107,7 @@ def _is_file(name: str) -> bool:
     return name.endswith(".json") or Path(name).is_file()
 
 
-def policy_of(path: Path | None, base: RetrievalPolicy) -> RetrievalPolicy:
+def policy_in(path: Path | None, base: RetrievalPolicy) -> RetrievalPolicy:
     """Return the policy of a file, or ``base``, or stop with what is wrong with the file."""
     from evals.policies import PolicyProblem, read_policy  # noqa: PLC0415
 
@@ -137,6 +138,7 @@ def _run(
     store: Store,
     questions: Sequence[GoldenQuestion],
     policy: RetrievalPolicy,
+    helpers: dict[str, Any],
     index: str,
     version: str | None,
     policy_file: Path | None,
@@ -144,7 +146,6 @@ def _run(
     from enrich.embedders import load  # noqa: PLC0415
     from evals.golden_run import RememberedQuestions, run_golden  # noqa: PLC0415
     from flows.progress import StageProgress  # noqa: PLC0415
-    from search.request import NoActiveVersion  # noqa: PLC0415
     from search.retrieval import retrieve  # noqa: PLC0415
     from store.versions import list_versions  # noqa: PLC0415
 
@@ -163,28 +164,21 @@ def _run(
         label = f"{label or name}, {policy_file.name}"
     with StageProgress(shown=console().is_terminal) as progress:
         progress.expect("questions", len(questions))
-        try:
-            return run_golden(
-                partial(_search, store=store, models=models, retrieve=retrieve),
-                questions,
-                policy,
-                index=name,
-                alias=alias or "active",
-                version=version,
-                label=label,
-                warm=models.warm,
-                advance=lambda: progress.advance("questions"),
-            )
-        except NoActiveVersion:
-            raise stop(
-                Exit.FAILED,
-                f"index {index} has nothing to search yet.",
-                "Fill it first: mucluc sync   (versions: mucluc versions)",
-            ) from None
+        return run_golden(
+            partial(_search, partial(retrieve, store, **helpers), models),
+            questions,
+            policy,
+            index=name,
+            alias=alias or "active",
+            version=version,
+            label=label,
+            warm=models.warm,
+            advance=lambda: progress.advance("questions"),
+        )
 
 
-def _search(request: Any, policy: Any, *, store: Store, models: Any, retrieve: Any) -> Any:
-    return retrieve(store, request, policy, models)
+def _search(ask: Any, models: Any, request: Any, policy: Any) -> Any:
+    return ask(request, policy, models)
 
 
 def _compared(found: Comparison, judged: Verdict) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -20,9 +20,10 @@ from evals.passages import held_passages
 from evals.retrieval import PRINCIPAL, TENANT, Asked, PlacedChunk, ask
 from evals.vector_cache import CachedEmbedder
 from flows import stages as steps
-from flows.job import SyncJob
+from flows.job import parser_key
 from flows.progress import StageProgress
 from flows.request import SyncRequest
+from flows.scratch_job import ScratchJob, open_scratch_job
 from flows.settings import Settings
 from flows.settings_tables import Recipe
 from parsers.elements import Parsed, elements_to_json
@@ -31,7 +32,6 @@ from sources.files import Metadata
 from store import documents, stages
 from store.database import Store, database_url
 from store.places import Place
-from store.runs import open_run
 from store.scratch import scratch_store
 
 SOURCE = "set"
@@ -86,7 +86,7 @@ def run_benchmark(
                 chunks,
                 embedder,
                 today=today,
-                policy=policy or RetrievalPolicy(rrf_k=settings.search.rrf_k),
+                policy=policy,
                 with_rows=with_rows,
                 advance=lambda: progress.advance("questions"),
             )
@@ -123,34 +123,30 @@ def fill(
         recipe=(recipe or Recipe()).model_copy(update={"model": embedder.card.name}),
         limits=Settings().limits,
     )
-    run = open_run(
-        store, kind="sync", lock_key=request.lock_key, tenant=TENANT, source=SOURCE, options={}
-    )
-    job = SyncJob(
-        run, store, request, progress, now=request.clock(datetime.fromisoformat(run.started_on))
-    )
-    job.embedder = embedder
+    job = open_scratch_job(store, request, progress, embedder)
     try:
         revisions, chunks = _stage(job, list(benchmark.documents.values()))
         steps.contextualize_batch(job, revisions)
         steps.embed(job, revisions)
         written = steps.write(job, revisions)
         steps.index(job)
+        job.run.close(store, "done", None)
     except BaseException:
-        run.close(store, "failed", None)
+        job.run.close(store, "failed", None)
         raise
-    run.close(store, "failed" if job.failures else "done", None)
+    finally:
+        job.close()
     if len(written) != len(revisions):
         raise NotIndexed(f"{len(revisions) - len(written)} documents could not be indexed")
     return chunks
 
 
 def _stage(
-    job: SyncJob, bench: Sequence[BenchDocument]
+    job: ScratchJob, bench: Sequence[BenchDocument]
 ) -> tuple[list[UUID], dict[UUID, PlacedChunk]]:
     """Write documents, elements and chunks; returns revision ids, and the chunks by id."""
     _ = job.version  # opened before anything refers to it
-    key = job.parser_key(SUFFIX)
+    key = parser_key(SUFFIX)
     cut = stages.cut_id(key, job.chunking.chunking_id)
     new = [_revision(document) for document in bench]
     documents.add_revisions(

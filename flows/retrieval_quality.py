@@ -21,7 +21,6 @@ from rich.console import Console
 from chunkers.structure import chunk
 from enrich.contextualize import ContextInput, contextualize
 from enrich.embedders import load
-from enrich.tokenizers import recipe_for
 from evals.benchmark import Benchmark, read_benchmark
 from evals.floors import below_floors, read_floors
 from evals.golden import read_golden
@@ -31,11 +30,13 @@ from evals.retrieval import report
 from evals.retrieval_page import EXAMPLES, write_page
 from evals.tables import figures_table, golden_table
 from evals.vector_cache import CachedEmbedder
+from flows.asking import policy_of
 from flows.evaluating import facts, run_benchmark
+from flows.lanes import chunking_for
 from flows.scratch_sync import sync_sources
 from flows.settings import Settings
 from flows.settings_tables import Recipe
-from search.request import RetrievalPolicy
+from search.glossary import load_glossary
 from search.retrieval import retrieve
 from store.database import database_url
 from store.scratch import scratch_store
@@ -80,6 +81,7 @@ def main() -> int:
                 embedder,
                 cache=cache,
                 today=datetime.now(UTC).date(),
+                policy=policy_of(settings, None),
                 shown=sys.stderr.isatty(),
             )
             figures[name, model] = {**report(measured.asked), **facts(measured, model)}
@@ -111,12 +113,7 @@ def _sets(cases: Path | None, wanted: list[str] | None) -> Iterator[tuple[str, B
 
 def count_missing(benchmark: Benchmark, embedder: CachedEmbedder, asked: Recipe) -> int:
     """Count the embeddings that a set needs and the cache does not hold."""
-    recipe = recipe_for(
-        embedder.card,
-        embedder.tokenizer,
-        body_budget=asked.body_budget,
-        context_reserve=asked.context_reserve,
-    )
+    recipe = chunking_for(asked, embedder)
     texts = [
         contextualize(
             ContextInput(title=document.title, heading_path=item.heading_path),
@@ -136,11 +133,14 @@ def examples(settings: Settings, embedder: CachedEmbedder, cache: Path) -> dict[
     given = settings.database_url.get_secret_value() if settings.database_url else None
     with scratch_store(database_url(given, cache), sweep=given is None) as store:
         sources = Settings.load(ROOT / "examples" / "mucluc.toml")
+        glossary = load_glossary(ROOT / "examples" / "glossary.yaml")
         sync_sources(store, sources, embedder, now=STORY_DAY)
         run = run_golden(
-            lambda request, policy: retrieve(store, request, policy, lambda _name: embedder),
+            lambda request, policy: retrieve(
+                store, request, policy, lambda _name: embedder, glossary=glossary
+            ),
             read_golden(ROOT / "examples" / "golden.jsonl"),
-            RetrievalPolicy(k=DEPTH, rrf_k=settings.search.rrf_k),
+            policy_of(settings, DEPTH),
             warm=embedder.embed_query,
         )
     return golden_report(run)

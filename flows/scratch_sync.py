@@ -6,9 +6,9 @@ from datetime import datetime
 
 from enrich.models import Embedder
 from flows import changes, stages
-from flows.job import open_job
 from flows.progress import StageProgress
 from flows.request import request_for
+from flows.scratch_job import open_scratch_job
 from flows.settings import Settings
 from store.database import Store
 
@@ -30,8 +30,7 @@ def sync_sources(
     for tenant in settings.tenants:
         for source in tenant.sources:
             request = request_for(settings, tenant.name, source, model=embedder.card.name, now=now)
-            job = open_job(store, request, shown)
-            job.embedder = embedder
+            job = open_scratch_job(store, request, shown, embedder)
             try:
                 changes.list_source(job)
                 changes.diff(job)
