@@ -26,7 +26,7 @@ from evals.paired import (
     Verdict,
 )
 
-SHOWN = (*MEASURES, "hit@1", "no_answer", "right_version", *PROMISES)
+SHOWN = (*MEASURES, "hit@1", "no_answer", "only_version", "right_version", *PROMISES)
 ADVICE = {
     Decision.KEEP: "Keep the later version: no segment is worse, and over all questions the "
     "interval of the change does not reach below zero.",

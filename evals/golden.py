@@ -98,8 +98,8 @@ def judge(question: GoldenQuestion, found: Sequence[Candidate]) -> dict[str, flo
     answers), and ``context_precision`` of the first five. One without: ``no_answer``, whether
     nothing at all came back. With documents that must not come: ``hidden``, whether none did.
     Always ``in_force``, whether every result holds on the question's day. For the tag as_of
-    ``right_version``: both of these, and the first result is from the expected document, if there
-    is one.
+    ``only_version``: both of these, and the expected document, if there is one, is among the
+    results; and ``right_version``: it comes first besides.
     """
     held = [_held(question, hit) for hit in found]
     figures: dict[str, float] = {}
@@ -117,8 +117,10 @@ def judge(question: GoldenQuestion, found: Sequence[Candidate]) -> dict[str, flo
     figures["in_force"] = float(is_in_force)
     if AS_OF in question.tags:
         expected = {source.uri for source in question.expected}
+        is_only = is_hidden and is_in_force and expected <= uris
         is_first = not expected or (bool(found) and found[0].uri in expected)
-        figures["right_version"] = float(is_first and is_hidden and is_in_force)
+        figures["only_version"] = float(is_only)
+        figures["right_version"] = float(is_only and is_first)
     return figures
 
 

@@ -108,7 +108,7 @@ def compare_runs(before: GoldenRun, after: GoldenRun, *, draws: int = DRAWS) -> 
     differences = [
         found
         for segment, ids in parts.items()
-        for measure in (*MEASURES, "hit@1", "no_answer", "right_version", *PROMISES)
+        for measure in (*MEASURES, "hit@1", "no_answer", "only_version", "right_version", *PROMISES)
         if (found := _difference(segment, measure, ids, earlier, later, draws)) is not None
     ]
     moved = [

@@ -49,7 +49,8 @@ GOLDEN = {
     "ndcg@10": "nDCG@10",
     "hit@1": "first",
     "context_precision": "precision",
-    "right_version": "version",
+    "only_version": "version",
+    "right_version": "v. first",
     "hidden": "hidden",
     "no_answer": "no answer",
 }

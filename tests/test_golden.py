@@ -114,19 +114,23 @@ def test_nothing_may_answer_what_is_hidden() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "is_right"),
+    ("found", "is_alone", "is_first"),
     [
-        ([hit("new.md", "x"), hit("other.md")], 1),
-        ([hit("other.md"), hit("new.md", "x")], 0),
-        ([hit("new.md", "x"), hit("old.md")], 0),
-        ([hit("new.md", "x"), hit("other.md", valid_to=date(2025, 12, 31))], 0),
-        ([hit("new.md", "x", valid_from=date(2026, 1, 1), valid_to=DAY)], 1),
-        ([], 0),
+        ([hit("new.md", "x"), hit("other.md")], 1, 1),
+        ([hit("other.md"), hit("new.md", "x")], 1, 0),
+        ([hit("new.md", "x"), hit("old.md")], 0, 0),
+        ([hit("new.md", "x"), hit("other.md", valid_to=date(2025, 12, 31))], 0, 0),
+        ([hit("new.md", "x", valid_from=date(2026, 1, 1), valid_to=DAY)], 1, 1),
+        ([hit("other.md")], 0, 0),
+        ([], 0, 0),
     ],
 )
-def test_the_right_version_comes_first_and_alone(found: list[Candidate], is_right: int) -> None:
+def test_the_right_version_comes_alone_and_first(
+    found: list[Candidate], is_alone: int, is_first: int
+) -> None:
     question = asked(("new.md", "x"), tags=("as_of",), must_not=("old.md",))
-    assert judge(question, found)["right_version"] == is_right
+    figures = judge(question, found)
+    assert (figures["only_version"], figures["right_version"]) == (is_alone, is_first)
 
 
 # A run.
