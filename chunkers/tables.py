@@ -278,7 +278,7 @@ def _frame(
 
 
 def _repeated(notes: Sequence[str], budget: int, tokenizer: Tokenizer) -> list[str]:
-    """Return the notes that stand under each part: all, or those that say the unit of its figures."""
+    """Return the notes that stand under each part: all, or those that say a unit."""
     units = [note for note in notes if is_unit_line(note)]
     for lines in (list(notes), units):
         if tokenizer.count("\n".join(lines)) <= budget // _NOTES_SHARE:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import warnings as python_warnings
 import zlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 from zipfile import BadZipFile
 
 import openpyxl
+from openpyxl.utils.cell import range_boundaries
+from openpyxl.workbook.workbook import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
 from parsers import legacy
 from parsers.elements import Parsed, Unreadable
+from parsers.formulas import compute
 from parsers.number_formats import show
 from parsers.packages import Package
-from parsers.sheets import Sheet, sheet_elements
+from parsers.sheet_drawings import drawn_texts
+from parsers.sheets import Sheet, StatedTable, sheet_elements
 from parsers.versions import family_id
 
 VERSION = 2
@@ -37,8 +43,9 @@ def parser_id() -> str:
 def parse(data: bytes, *, suffix: str) -> Parsed:
     """Read a workbook: a heading per sheet, a table per block of cells, lines between them.
 
-    Hidden sheets, rows and columns are left out, with a warning each; a formula that was never
-    computed is an empty cell, with the warning "formula_without_value". Raises ``Unreadable``:
+    Hidden sheets, rows and columns are left out, with a warning each. A formula that was never
+    computed is worked out where it is plain (``parsers.formulas``); else its cell is empty, with
+    the warning "formula_without_value". Raises ``Unreadable``:
     "encrypted", "damaged", "zip_bomb", "needs_extra" (.xls without xlrd and LibreOffice), and
     what ``legacy.convert`` raises for an old workbook that xlrd cannot read.
     """
@@ -67,13 +74,26 @@ def _read_new(data: bytes) -> tuple[list[Sheet], list[str]]:
             book = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
     except (*_BROKEN, BadZipFile, zlib.error, EOFError):
         raise Unreadable("damaged", "not a whole workbook") from None
+    if found and _computed(book, data):
+        found.clear()
     visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
     if len(visible) < len(book.worksheets):
         found.append("hidden_sheets_left_out")
-    return [_sheet(sheet) for sheet in visible], found
+    drawn = drawn_texts(package, {sheet.title for sheet in visible})
+    return [_sheet(sheet, drawn.get(sheet.title, ())) for sheet in visible], found
 
 
-def _sheet(sheet: Worksheet) -> Sheet:
+def _computed(book: Workbook, data: bytes) -> bool:
+    """Work out the formulas that hold no result; False where some needed more."""
+    try:
+        with python_warnings.catch_warnings():
+            python_warnings.simplefilter("ignore")
+            return compute(book, openpyxl.load_workbook(io.BytesIO(data)))
+    except _BROKEN:
+        return False
+
+
+def _sheet(sheet: Worksheet, drawn: Sequence[str]) -> Sheet:
     cells: dict[tuple[int, int], str] = {}
     bold: set[tuple[int, int]] = set()
     for row in sheet.iter_rows():
@@ -111,7 +131,18 @@ def _sheet(sheet: Worksheet) -> Sheet:
         bold=frozenset(bold),
         hidden_rows=frozenset(hidden_rows & {r for r, _ in cells}),
         hidden_cols=frozenset(hidden_cols & {c for _, c in cells}),
+        tables=tuple(_stated_tables(sheet)),
+        drawn=drawn,
     )
+
+
+def _stated_tables(sheet: Worksheet) -> Iterator[StatedTable]:
+    """Yield the ranges that the sheet itself calls tables, with their header rows."""
+    for table in sheet.tables.values():
+        with contextlib.suppress(ValueError, TypeError):
+            left, top, right, bottom = (int(edge or 0) for edge in range_boundaries(table.ref))
+            header_rows = 1 if table.headerRowCount is None else int(table.headerRowCount)
+            yield StatedTable((top - 1, left - 1, bottom, right), header_rows)
 
 
 def _read_old(data: bytes) -> tuple[list[Sheet], list[str]]:

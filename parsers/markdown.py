@@ -18,7 +18,7 @@ from parsers.encodings import decode
 from parsers.grids import table_from_rows
 from parsers.markdown_source import repaired, without_front_matter
 from parsers.text import normalise, normalise_code, one_line
-from parsers.text_tables import Drawn, parts
+from parsers.text_tables import Drawn, is_drawn, parts
 from parsers.versions import family_id
 
 VERSION = 2
@@ -135,7 +135,7 @@ class _Walk:
         text = normalise(_inline(token))
         if not text:
             return
-        if self.note is None and "|" in token.content:
+        if self.note is None and is_drawn(token.content):
             found = list(parts(token.content.split("\n"), spaced=False))
             if any(isinstance(part, Drawn) for part in found):
                 self.drawn(found)

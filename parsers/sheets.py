@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from parsers.captions import attach_captions
 from parsers.cell_types import CellKind, cell_kind, is_note_line
@@ -26,11 +27,20 @@ Position = tuple[int, int]
 Area = tuple[int, int, int, int]  # top, left, bottom, right; the last two are past the end
 
 
+@dataclass(frozen=True, slots=True)
+class StatedTable:
+    """A range of a sheet that the file itself calls a table."""
+
+    area: Area
+    header_rows: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
     """A sheet's cells as a person sees them, by (row, column) from 0; hidden ones may be there.
 
-    ``merges`` and the hidden rows and columns are in positions of the whole sheet.
+    ``merges``, ``tables`` and the hidden rows and columns are in positions of the whole sheet.
+    ``drawn`` are the texts of boxes and charts that lie over the cells.
     """
 
     name: str
@@ -39,6 +49,8 @@ class Sheet:
     bold: frozenset[Position] = frozenset()
     hidden_rows: frozenset[int] = frozenset()
     hidden_cols: frozenset[int] = frozenset()
+    tables: Sequence[StatedTable] = ()
+    drawn: Sequence[str] = ()
 
 
 def sheet_elements(sheets: Sequence[Sheet]) -> list[Element]:
@@ -46,7 +58,8 @@ def sheet_elements(sheets: Sequence[Sheet]) -> list[Element]:
 
     A sheet gets a heading when there are several with content or its name says something.
     """
-    filled = [visible for sheet in sheets if (visible := _visible(sheet)).cells]
+    shown = map(_visible, sheets)
+    filled = [sheet for sheet in shown if sheet.cells or sheet.drawn]
     elements: list[Element] = []
     for sheet in filled:
         name = " ".join(normalise(sheet.name).split())
@@ -54,6 +67,7 @@ def sheet_elements(sheets: Sequence[Sheet]) -> list[Element]:
             elements.append(Element(kind=Kind.HEADING, text=name, level=1))
         blocks = [e for area in _areas(sheet) for e in _read_area(sheet, area, name)]
         elements.extend(attach_captions(_titled(blocks)))
+        elements.extend(Element(kind=Kind.TEXT, text=text) for text in sheet.drawn)
     return elements
 
 
@@ -81,7 +95,24 @@ def _visible(sheet: Sheet) -> Sheet:
             cells[kept_rows[0], kept_cols[0]] = shown
             merges.append((kept_rows[0], kept_cols[0], len(kept_rows), len(kept_cols)))
     bold = frozenset((row_at[r], col_at[c]) for r, c in sheet.bold if r in row_at and c in col_at)
-    return Sheet(name=sheet.name, cells=cells, merges=merges, bold=bold)
+    tables = []
+    for table in sheet.tables:
+        top, left, bottom, right = table.area
+        kept_rows = [row_at[r] for r in range(top, min(bottom, last_row + 1)) if r in row_at]
+        kept_cols = [col_at[c] for c in range(left, min(right, last_col + 1)) if c in col_at]
+        if kept_rows and kept_cols:
+            header_rows = table.header_rows if top in row_at else 0
+            area = (kept_rows[0], kept_cols[0], kept_rows[-1] + 1, kept_cols[-1] + 1)
+            tables.append(StatedTable(area, header_rows))
+    return replace(
+        sheet,
+        cells=cells,
+        merges=merges,
+        bold=bold,
+        hidden_rows=frozenset(),
+        hidden_cols=frozenset(),
+        tables=tables,
+    )
 
 
 def _extent(texts: Mapping[Position, str], merges: Sequence[Merge]) -> Position:
@@ -103,7 +134,25 @@ def _areas(sheet: Sheet) -> list[Area]:
     taken = set(sheet.cells)
     for top, left, height, width in sheet.merges:
         taken.update((r, c) for r in range(top, top + height) for c in range(left, left + width))
-    return list(_cut(sheet, taken))
+    return [part for area in _cut(sheet, taken) for part in _parted(sheet, area)]
+
+
+def _parted(sheet: Sheet, area: Area) -> list[Area]:
+    """Cut a block behind each table but the last, where the sheet says it holds several."""
+    top, left, bottom, right = area
+    within = [t.area for t in sheet.tables if _around(t.area, area) == area]
+    for start in (0, 1):
+        found = sorted(within, key=lambda each: each[start])
+        ends = [each[start + 2] for each in found]
+        if len(found) > 1 and all(
+            end <= each[start] for end, each in zip(ends, found[1:], strict=False)
+        ):
+            edges = [area[start], *ends[:-1], area[start + 2]]
+            pairs = pairwise(edges)
+            if start == 0:
+                return [(a, left, b, right) for a, b in pairs]
+            return [(top, a, bottom, b) for a, b in pairs]
+    return [area]
 
 
 def _cut(sheet: Sheet, taken: set[Position]) -> Iterator[Area]:
@@ -299,7 +348,11 @@ def _read_area(sheet: Sheet, area: Area, name: str) -> list[Element]:
         for r in range(top, bottom)
         if all((r, c) in sheet.bold for c in range(left, right) if (r, c) in sheet.cells)
     }
-    table = table_from_rows(rows, merges=merges, bold_rows=bold, sheet=name or None)
+    stated = [t.header_rows for t in sheet.tables if t.area == area]
+    header_rows = stated[0] if stated and stated[0] else None
+    table = table_from_rows(
+        rows, merges=merges, bold_rows=bold, header_rows=header_rows, sheet=name or None
+    )
     return [] if table is None else [Element(kind=Kind.TABLE, table=table)]
 
 

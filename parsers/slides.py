@@ -11,11 +11,10 @@ from zipfile import BadZipFile
 from pptx import Presentation
 from pptx.enum.shapes import MSO_SHAPE_TYPE, PP_PLACEHOLDER
 
-from parsers.charts import chart_text
+from parsers.charts import chart_texts, diagram_texts
 from parsers.elements import Element, Kind, Parsed, Table, Unreadable
 from parsers.grids import table_from_rows
-from parsers.number_formats import general
-from parsers.packages import Node, Package, child, children, local, parse_xml
+from parsers.packages import Package, local, parse_xml
 from parsers.text import normalise
 from parsers.versions import family_id
 
@@ -127,7 +126,7 @@ def _shape(shape: Any, page: int) -> Iterator[Element]:
     if getattr(shape, "has_table", False) and shape.has_table:
         yield from _as_element(_table(shape.table), page, box)
     elif getattr(shape, "has_chart", False) and shape.has_chart:
-        for text in _chart_texts(shape.chart):
+        for text in chart_texts(shape.chart._chartSpace):
             yield Element(kind=Kind.TEXT, text=text, page_start=page, page_end=page, bbox=box)
     elif shape.has_text_frame:
         is_list = shape.is_placeholder and shape.placeholder_format.type in _LISTS
@@ -170,58 +169,11 @@ def _table(table: Any) -> Table | None:
     return table_from_rows(rows, merges=merges, bold_rows=(0,) if table.first_row else ())
 
 
-def _chart_texts(chart: Any) -> Iterator[str]:
-    root = chart._chartSpace
-    title = _chart_title(root) or ""
-    plots = [list(children(node, "ser")) for node in root.iter() if local(node).endswith("Chart")]
-    for series in filter(None, plots):
-        labels = next((found for each in series if (found := _cached(each, "cat", "xVal"))), {})
-        data = [
-            (" ".join(_cached(each, "tx").values()), _cached(each, "val", "yVal"))
-            for each in series
-        ]
-        if text := chart_text(title, labels, data):
-            yield text
-
-
-def _chart_title(root: Node) -> str | None:
-    node = child(root, "chart", "title")
-    words = "" if node is None else "".join(n.text or "" for n in node.iter() if local(n) == "t")
-    return " ".join(normalise(words).split()) or None
-
-
-def _cached(series: Node, *names: str) -> dict[int, str]:
-    """Return the labels or values that a chart keeps of its workbook, by their place."""
-    holder = next(children(series, *names), None)
-    found: dict[int, str] = {}
-    for point in holder.iter() if holder is not None else ():
-        text = child(point, "v")
-        if local(point) == "pt" and text is not None:
-            at = int(point.get("idx") or 0)
-            # Of labels in several levels the outer ones come last, each at its first place.
-            found[at] = f"{_shown(text.text)} / {found[at]}" if at in found else _shown(text.text)
-        elif local(point) == "tx" and text is not None:
-            found[0] = text.text or ""
-    return found
-
-
-def _shown(text: str | None) -> str:
-    try:
-        return general(float(text or ""))
-    except ValueError:
-        return normalise(text or "")
-
-
 def _diagram(shape: Any) -> Iterator[str]:
     """Yield the words of a SmartArt drawing, from its data part."""
     for node in shape._element.iter():
         if local(node) != "relIds":
             continue
         target = next((v for k, v in node.attrib.items() if str(k).endswith("}dm")), None)
-        if target is None or target not in shape.part.rels:
-            continue
-        root = parse_xml(shape.part.related_part(target).blob)
-        for point in (n for n in root.iter() if local(n) == "pt"):
-            text = normalise(" ".join(n.text or "" for n in point.iter() if local(n) == "t"))
-            if text:
-                yield text
+        if target is not None and target in shape.part.rels:
+            yield from diagram_texts(parse_xml(shape.part.related_part(target).blob))

@@ -62,6 +62,11 @@ def parts(lines: Sequence[str], *, spaced: bool = True) -> Iterator[list[str] | 
         yield text
 
 
+def is_drawn(text: str) -> bool:
+    """Whether a text has a bar in it, and so may hold a table of bars or boxes."""
+    return "|" in text or "│" in text or "┃" in text or "║" in text
+
+
 def _drawn(lines: Sequence[str], at: int, *, spaced: bool) -> tuple[Drawn, int] | None:
     """The table that begins at a line, and the line after it."""
     plain = lines[at].translate(_BOXES)

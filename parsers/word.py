@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from parsers.blocks import Block, finish
+from parsers.charts import chart_texts, diagram_texts
 from parsers.elements import Element, Kind, Parsed, Unreadable
 from parsers.nested import inline_lines
 from parsers.packages import Node, Package, attribute, child, children, local
@@ -21,6 +22,7 @@ VERSION = 2
 DEEPEST = 20  # tables and boxes nested deeper than this are dropped
 
 _CONTENTS = re.compile(r"(?:toc|mục lục|table of figures)\s*\d*|toc heading", re.IGNORECASE)
+_DRAWN = {"chart": chart_texts, "diagramData": diagram_texts}
 # Wrappers around blocks that change nothing about them.
 _WRAPPERS = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"})
 
@@ -53,6 +55,7 @@ class _Reader:
     runs: RunReader
     notes: dict[tuple[str, str], Node]
     page: int | None
+    drawings: dict[str, list[str]]  # words of charts and diagrams by relation
     _default: str = ""
     _seen_notes: set[tuple[str, str]] = field(default_factory=set)
 
@@ -92,7 +95,12 @@ class _Reader:
         )
         runs = RunReader(styles, rendered)
         page = 1 if rendered or breaks else None
-        return cls(body, styles, numbering, runs, notes, page, default)
+        drawings = {
+            key: list(_DRAWN[kind](package.xml(name)))
+            for key, (kind, name) in package.relations(main).items()
+            if kind in _DRAWN and name in package
+        }
+        return cls(body, styles, numbering, runs, notes, page, drawings, default)
 
     def blocks(self, container: Node, depth: int = 0) -> Iterator[Block]:
         """Yield the blocks of a body, a text box or a box drawn as a table of one cell."""
@@ -121,7 +129,14 @@ class _Reader:
             yield from self.blocks(box, depth + 1)
         for table in paragraph.tables:
             yield from self._table(table, depth + 1)
+        for words in self._drawn(paragraph):
+            element = Element(kind=Kind.TEXT, text=words, page_start=end, page_end=end)
+            yield Block(element)
         yield from self._notes(paragraph.notes)
+
+    def _drawn(self, paragraph: Paragraph) -> Iterator[str]:
+        for key in paragraph.drawn:
+            yield from self.drawings.get(key, ())
 
     def _block(
         self,
@@ -226,6 +241,7 @@ class _Reader:
                     bold.append(paragraph.bold)
                 for table in paragraph.tables:
                     self._nested(table, lines, inner, depth)
+                lines.extend(self._drawn(paragraph))
                 noted.extend(paragraph.notes)
                 for box in paragraph.boxes:
                     self._cell_lines(box, lines, bold, inner, noted, depth)

@@ -35,6 +35,7 @@ class Paragraph:
     boxes: list[Node] = field(default_factory=list)  # w:txbxContent, in order
     tables: list[Node] = field(default_factory=list)  # w:tbl inside runs
     notes: list[tuple[str, str]] = field(default_factory=list)  # ("footnote" | "endnote", id)
+    drawn: list[str] = field(default_factory=list)  # relations of charts and diagrams
     breaks_before: int = 0  # page breaks before the first word
     breaks_after: int = 0
 
@@ -74,6 +75,8 @@ class RunReader:
                 into.boxes.append(item)
             elif name == "tbl":
                 into.tables.append(item)
+            elif name in ("chart", "relIds"):
+                into.drawn.append(attribute(item, "id" if name == "chart" else "dm") or "")
             elif name == "t":
                 self._say(item.text or "", parts)
             elif name in _CHARS:
@@ -115,10 +118,10 @@ class RunReader:
         self, node: Node, into: Paragraph, parts: list[str], weights: list[bool], style: Style
     ) -> None:
         """Read one branch of an alternative: the same text box stands in each of them."""
-        before = (len(parts), len(into.boxes))
+        before = (len(parts), len(into.boxes), len(into.drawn))
         for branch in (*children(node, "Choice"), *children(node, "Fallback")):
             self._walk(branch, into, parts, weights, style)
-            if (len(parts), len(into.boxes)) != before:
+            if (len(parts), len(into.boxes), len(into.drawn)) != before:
                 return
 
     def _field(self, kind: str | None) -> None:
