@@ -30,7 +30,7 @@ class ChunkingRecipe:
     tokenizer: str
     body_budget: int
     context_reserve: int
-    version: int = 1  # raised when the chunker's behaviour changes
+    version: int = 2  # raised when the chunker's behaviour changes
 
     @property
     def chunking_id(self) -> str:

@@ -39,8 +39,11 @@ def _lines(separator: str) -> Splitter:
 PROSE: tuple[Splitter, ...] = (
     _at(r"\n{2,}"),
     sentences,
-    _at(r"[;:]\s+|\n"),
+    _at(r"\n"),
+    _at(r";\s+"),
     _at(r",\s+"),
+    # What stands before a colon means nothing without what follows: "Warranty: 12 months".
+    _at(r"(?<![:：])\s+"),
     _at(r"\s+"),
 )
 CODE: tuple[Splitter, ...] = (_lines(r"\n(?:[ \t]*\n)+"), _lines(r"\n+"), _at(r"\s+"))
@@ -81,10 +84,17 @@ def break_down(
         )
         if number == 0:
             below[0] = replace(below[0], rank=rank)
-        elif splitters[0] is sentences and states_condition(part[a:b]):
+        elif is_glued(part, a, b, splitters[0]):
             below[0] = replace(below[0], glued=True)
         units += below
     return units
+
+
+def is_glued(part: str, start: int, end: int, splitter: Splitter) -> bool:
+    """Whether ``part[start:end]`` belongs to what is before it: a condition, a definition."""
+    if splitter is sentences and states_condition(part[start:end]):
+        return True
+    return part[:start].rstrip().endswith((":", "："))
 
 
 def settle(

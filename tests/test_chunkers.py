@@ -16,6 +16,7 @@ from chunkers.chunk import Chunk, ChunkingRecipe
 from chunkers.graphemes import is_boundary
 from chunkers.packing import Unit, content_key, pack
 from chunkers.sentences import leads_in, sentences
+from chunkers.splitting import SEAM
 from chunkers.structure import chunk, sections
 from parsers.elements import Cell, Element, Kind, Table
 from parsers.text import document_text, normalise
@@ -210,6 +211,33 @@ def test_a_condition_stays_with_its_sentence() -> None:
     for n_before in range(20, 60, 4):
         text = f"{prose(generator, n_before)} {rule} {prose(generator, 60)}"
         assert any(rule in found.text for found in cut([para(text)], 70))
+
+
+@settings(max_examples=150, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from(["giá", "Kho", "bảo", "hành"]), min_size=1, max_size=4),
+            st.lists(
+                st.sampled_from(["12", "tháng,", "kể", "từ", "ngày;"]), min_size=1, max_size=9
+            ),
+            st.sampled_from(["", ".", ";"]),
+        ),
+        min_size=1,
+        max_size=20,
+    ),
+    st.integers(32, 60),
+)
+def test_a_definition_is_never_cut_from_what_it_defines(
+    parts: list[tuple[list[str], list[str], str]], budget: int
+) -> None:
+    text = " ".join(f"{' '.join(name)}: {' '.join(says)}{end}" for name, says, end in parts)
+    chunks = cut([para(text)], budget)
+    assert all(not found.text.endswith(":") for found in chunks)
+    ends = sentences(text)
+    if all(Words().count(text[a:b]) + SEAM <= budget for a, b in ends):
+        # Every sentence fits: then nothing is cut but between sentences.
+        assert {found.char_start for found in chunks} <= {start for start, _ in ends}
 
 
 def test_lead_ins_are_recognised() -> None:
