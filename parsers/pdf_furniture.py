@@ -71,9 +71,20 @@ def furniture(page: Page, margins: Margins, neighbours: Sequence[Margins]) -> se
             for other in others
             for top, line, y, _ in other.entries
         )
-        if repeated or _is_page_number(page, words):
+        if (repeated and not _is_beside_text(page, words)) or _is_page_number(page, words):
             dropped.update(words)
     return dropped | _line_numbers(page)
+
+
+def _is_beside_text(page: Page, words: tuple[int, ...]) -> bool:
+    """Whether a line reaches into the height of another: the upper line of a repeated header."""
+    line = Line([page.words[index] for index in words])
+    inside = set(words)
+    return any(
+        line.top + 0.3 * line.size < word.middle < line.bottom + 0.1 * line.size
+        for index, word in enumerate(page.words)
+        if index not in inside
+    )
 
 
 def _is_copy(one: Margins, other: Margins) -> bool:

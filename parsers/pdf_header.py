@@ -76,9 +76,7 @@ def header_end(
     return bold if bold < len(rows) and not rows[bold].line.bold else 0
 
 
-def _until_record(
-    rows: Sequence[Row], placed: list[list[Piece]], end: int, n_cols: int
-) -> int:
+def _until_record(rows: Sequence[Row], placed: list[list[Piece]], end: int, n_cols: int) -> int:
     """``end``, or the first line before it that is a record without a figure ("free of charge").
 
     Such a line has a label and fills every column, as the line above it does, and is set apart

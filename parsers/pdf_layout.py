@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from parsers.pdf_align import find_aligned
+from parsers.pdf_banded import find_banded
 from parsers.pdf_drawings import Box
 from parsers.pdf_lattice import Grid, merge_rules
 from parsers.pdf_page import Page
@@ -45,12 +46,25 @@ def read_flows(page: Page, ruled: Sequence[Grid]) -> list[Flow]:
             grid for part in _parts(lines, barriers) for grid in find_aligned(part, rules, edges)
         ]
 
+    banded = [
+        grid for part in _word_parts(words, ruled) for grid in find_banded(part, rules, edges)
+    ]
+    claimed = {id(word) for grid in banded for cell in grid.cells for word in cell.words}
+    words = [word for word in words if id(word) not in claimed]
     flows: list[Flow] = []
-    for region, own in _regions(words, ruled):
+    for region, own in _regions(words, [*ruled, *banded]):
         flows += _region_flows(region, own, find)
     if aside:
         flows.append(Flow([Line([word]) for word in aside], 0.0, page.width))
     return flows
+
+
+def _word_parts(words: list[Word], barriers: Sequence[Grid]) -> list[list[Word]]:
+    """Words parted where a table stands between them."""
+    groups: dict[int, list[Word]] = {}
+    for word in words:
+        groups.setdefault(sum(grid.ys[0] < word.middle for grid in barriers), []).append(word)
+    return [groups[key] for key in sorted(groups)]
 
 
 def _region_flows(words: list[Word], ruled: Sequence[Grid], find: Finder) -> list[Flow]:
