@@ -79,6 +79,7 @@ def policy_of(
     stated = settings.search
     return RetrievalPolicy(
         k=k or stated.k,
+        fusion=stated.fusion,
         rrf_k=stated.rrf_k,
         dense=dense,
         text=text,

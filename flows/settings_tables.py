@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -170,6 +170,7 @@ class Search(Table):
     """Defaults of search."""
 
     k: Count = 5
+    fusion: Literal["scores", "ranks"] = "scores"
     rrf_k: Count = 60
     glossary: Path | None = None  # None: questions are searched as they are
     variants: Annotated[int, Field(strict=True, ge=0, le=10)] = 3

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from search.folding import fold, has_diacritics
+from search.folding import fold, has_diacritics, is_vietnamese
 
 # Straight, curly, low and angle quotes; a straight one opens at a word's start, so that inches
 # (5" or 6") are no phrase.
@@ -70,6 +70,12 @@ class ParsedQuery:
     codes: tuple[str, ...]
     is_exact_lookup: bool
     has_diacritics: bool
+    language: str | None  # vi, or None: not known
+
+    @property
+    def is_unmarked(self) -> bool:
+        """Vietnamese typed without its marks: nghi phep nam."""
+        return self.language == "vi" and not self.has_diacritics
 
 
 def parse(query: str) -> ParsedQuery:
@@ -108,6 +114,7 @@ def parse(query: str) -> ParsedQuery:
         codes=codes,
         is_exact_lookup=_is_exact_lookup(text, phrases, codes),
         has_diacritics=has_diacritics(text),
+        language="vi" if is_vietnamese(text) else None,
     )
 
 

@@ -9,6 +9,8 @@ from uuid import UUID
 
 from store.reader import Scope
 
+SCORES, RANKS = "scores", "ranks"  # how rankings are fused
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
@@ -41,6 +43,7 @@ class RetrievalPolicy:
 
     k: int = 5
     depth: int = 50  # candidates from each retriever and variant; at least k
+    fusion: str = SCORES  # or RANKS: reciprocal rank fusion with rrf_k
     rrf_k: int = 60
     dense: bool = True
     text: bool = True

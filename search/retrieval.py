@@ -14,10 +14,11 @@ from uuid import UUID
 from enrich.models import Embedder
 from search.duplicates import Passage, collapse
 from search.finding import Finder, Found
-from search.fusion import fuse
+from search.fusion import blend, fuse
 from search.glossary import EMPTY, Glossary
 from search.queries import ParsedQuery, parse
 from search.request import (
+    RANKS,
     Candidate,
     NoActiveVersion,
     NoSuchVersion,
@@ -79,11 +80,7 @@ def retrieve(
             found = _find(finder, scope_of(request, query))
             rankings = _rankings(query, found, trace, policy)
             with _timed(trace, "fuse"):
-                trace.fused = fuse(
-                    {n: [chunk for chunk, _ in r.chunks] for n, r in enumerate(rankings)},
-                    k=policy.rrf_k,
-                    weights={n: r.weight for n, r in enumerate(rankings)},
-                )
+                trace.fused = _fuse(rankings, policy)
             wanted = max(policy.k, policy.rerank_depth) if reranker else policy.k
             with _timed(trace, "read"):
                 shown = _read(reader, version["version_id"], trace.fused, wanted, policy.collapse)
@@ -131,11 +128,26 @@ def _find(finder: Finder, scope: Scope) -> Found:
     return found
 
 
+def _fuse(rankings: Sequence[Ranking], policy: RetrievalPolicy) -> list[tuple[UUID, float]]:
+    by_number = dict(enumerate(rankings))
+    weighed = {number: ranking.weight for number, ranking in by_number.items()}
+    if policy.fusion == RANKS:
+        ranks = {n: [chunk for chunk, _ in r.chunks] for n, r in by_number.items()}
+        return fuse(ranks, k=policy.rrf_k, weights=weighed)
+    return blend({n: r.chunks for n, r in by_number.items()}, weights=weighed)
+
+
 def _rankings(
     query: ParsedQuery, found: Found, trace: SearchTrace, policy: RetrievalPolicy
 ) -> list[Ranking]:
     """What was found, weighed, and noted in the trace."""
-    by_retriever = weights(query, found.rows.get((DENSE, 0), []), found.rows.get((TEXT, 0), []))
+    by_retriever = weights(query, trace.model or "", found_text=bool(found.rows.get((TEXT, 0))))
+    variants = {key: VARIANT if key[1] else 1.0 for key in found.rows}
+    # A retriever that ran more variants than the other (their words were the same) weighs no more.
+    sums = {
+        name: sum(weight for key, weight in variants.items() if key[0] == name)
+        for name in by_retriever
+    }
     trace.variants = dict(Counter(variant.kind for variant in found.variants))
     if policy.trace_text:
         trace.variant_texts = [variant.text for variant in found.variants]
@@ -145,7 +157,7 @@ def _rankings(
             variant=number,
             kind=found.variants[number].kind,
             plan=rows[0]["plan"] if rows else "empty",
-            weight=by_retriever.get(retriever, 1.0) * (VARIANT if number else 1.0),
+            weight=by_retriever[retriever] * variants[retriever, number] / sums[retriever],
             chunks=tuple((row["chunk_id"], _score(retriever, row)) for row in rows),
         )
         trace.rankings.append(ranking)

@@ -1,12 +1,13 @@
-"""Fusion by rank, its weights, and chunks that say the same shown once."""
+"""Fusion by rank and by score, its weights, and chunks that say the same shown once."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from search.duplicates import Passage, collapse
-from search.fusion import fuse
+from search.fusion import blend, fuse
 from search.queries import parse
 from search.weighting import weights
 
@@ -44,13 +45,91 @@ def test_a_heavier_ranking_counts_more() -> None:
 def test_a_look_up_shows_first_what_the_text_search_found_first(
     text: list[int], dense: list[int]
 ) -> None:
-    asked = weights(parse("ERR_4021"), [{}], [{}])
+    asked = weights(parse("ERR_4021"), "e5", found_text=True)
     assert fuse({"dense": dense, "text": text}, weights=asked)[0][0] == text[0]
 
 
 def test_a_question_in_words_weighs_both_halves_alike_and_a_look_up_without_text_hits_too() -> None:
-    assert weights(parse("nghỉ phép năm"), [{}], [{}]) == {"dense": 1.0, "text": 1.0}
-    assert weights(parse("ERR_4021"), [{}], []) == {"dense": 1.0, "text": 1.0}
+    even = {"dense": 0.5, "text": 0.5}
+    assert weights(parse("số ngày nghỉ phép năm"), "e5", found_text=True) == even
+    assert weights(parse("days of annual leave"), "minilm", found_text=True) == even
+    assert weights(parse("ERR_4021"), "e5", found_text=False) == even
+
+
+def test_vectors_count_little_where_the_model_does_not_know_the_question_s_writing() -> None:
+    for asked, model in [
+        ("so ngay nghi phep nam", "e5"),
+        ("số ngày nghỉ phép năm", "minilm"),
+        ("số ngày nghỉ phép năm", "sentence-transformers:sentence-transformers/all-mpnet-base-v2"),
+    ]:
+        found = weights(parse(asked), model, found_text=True)
+        assert found["dense"] < 0.3 < found["text"]
+        assert weights(parse(asked), model, found_text=False) == {"dense": 0.5, "text": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("text", "vietnamese"),
+    [
+        ("Thời hạn bảo hành máy bơm là bao lâu?", True),
+        ("thoi han bao hanh may bom la bao lau", True),
+        ("Hợp đồng SLA với Panthers kéo dài bao lâu?", True),
+        ("How long is the warranty of the pump?", False),
+        ("What is the total of the net sales in 2019?", False),
+        ("ERR_4021", False),
+        ("bao hanh", False),
+    ],
+)
+def test_vietnamese_is_known_by_its_syllables_with_or_without_marks(
+    text: str, vietnamese: bool
+) -> None:
+    assert (parse(text).language == "vi") is vietnamese
+
+
+# --- blend ---------------------------------------------------------------------------------------
+
+scored = st.dictionaries(
+    st.sampled_from(["dense", "text"]),
+    st.dictionaries(st.integers(0, 20), st.floats(-1, 30)).map(
+        lambda drawn: sorted(drawn.items(), key=lambda pair: -pair[1])
+    ),
+)
+
+
+@given(scored)
+def test_a_blend_holds_each_chunk_once_between_zero_and_the_sum_of_weights(
+    drawn: dict[str, list[tuple[int, float]]],
+) -> None:
+    found = blend(drawn, weights=dict.fromkeys(drawn, 0.5))
+    assert {item for item, _ in found} == {item for r in drawn.values() for item, _ in r}
+    assert len(found) == len(dict(found))
+    assert all(0 <= score <= 0.5 * len(drawn) + 1e-9 for _, score in found)
+    assert [score for _, score in found] == sorted((s for _, s in found), reverse=True)
+
+
+@given(scored, st.floats(0.01, 1000), st.floats(-5, 5))
+def test_a_blend_does_not_depend_on_a_retriever_s_scale(
+    drawn: dict[str, list[tuple[int, float]]], factor: float, shift: float
+) -> None:
+    moved = {
+        name: [(item, round(score, 3) * factor + shift) for item, score in ranking]
+        for name, ranking in drawn.items()
+    }
+    plain = {name: [(i, round(score, 3)) for i, score in r] for name, r in drawn.items()}
+    for item, score in blend(moved):
+        assert abs(score - dict(blend(plain))[item]) < 1e-6
+
+
+def test_a_blend_prefers_what_stands_out_over_what_is_only_ranked() -> None:
+    # Ranks alone would call these two equal.
+    dense = [("near", 0.90), ("far", 0.70), ("none", 0.69)]
+    text = [("far", 9.0), ("near", 8.8), ("none", 1.0)]
+    assert blend({"dense": dense, "text": text})[0][0] == "near"
+
+
+def test_a_blend_of_equal_scores_counts_each_whole() -> None:
+    assert blend({"text": [("a", 3.0), ("b", 3.0)]}) == [("a", 1.0), ("b", 1.0)]
+    assert blend({"text": [("a", 3.0)]}) == [("a", 1.0)]
+    assert blend({"text": []}) == []
 
 
 # --- duplicates ----------------------------------------------------------------------------------

@@ -198,7 +198,7 @@ def test_the_glossary_finds_what_the_question_does_not_say(indexed: Store) -> No
     assert [(r.retriever, r.variant, r.kind) for r in trace.rankings] == [
         ("text", 0, "original"), ("text", 1, "glossary"), ("text", 2, "glossary"),
     ]  # fmt: skip
-    assert [r.weight for r in trace.rankings] == [1.0, 0.5, 0.5]
+    assert [r.weight for r in trace.rankings] == [0.25, 0.125, 0.125]
 
 
 def test_the_original_is_searched_too_and_an_exact_look_up_alone(indexed: Store) -> None:
