@@ -26,6 +26,7 @@ from evals.metrics import MEASURES
 from evals.retrieval import segments
 from evals.retrieval_page import write_page
 from evals.vector_cache import PASSAGE, CachedEmbedder, VectorCache, cache_key
+from flows import retrieval_quality
 from flows.cli import app
 from flows.evaluating import fill
 from flows.progress import StageProgress
@@ -207,6 +208,15 @@ def test_questions_without_diacritics_have_a_segment_beside_those_as_written(
     assert found == {"vi": {"a", "b"}, "vi, as written": {"a"}, "no-diacritics": {"b"}}
 
 
+@pytest.mark.usefixtures("here")
+def test_a_question_without_words_finds_nothing(a_set: tuple[str, ...], tmp_path: Path) -> None:
+    queries = Path(a_set[3])
+    queries.write_text(json.dumps({"id": "q1", "query": "-leave"}) + "\n", encoding="utf-8")
+    done = call(*a_set, "--json")
+    assert done.exit_code == 0, done.output
+    assert last_line(done)["hybrid"]["recall@20"] == 0
+
+
 # A golden set.
 
 
@@ -241,7 +251,7 @@ def test_golden_questions_are_asked_of_the_index(golden: Path) -> None:
     assert (figures["recall@5"], figures["hidden"], figures["no_answer"]) == (1, 1, 1)
     assert (figures["version"], figures["n"]) == ("v1", 3)
     assert figures["tags"]["exact_lookup"]["n"] == 1
-    shown = call(golden)
+    shown = call(golden, "--version", "v1")
     assert "golden set, percent" in shown.output
 
 
@@ -418,6 +428,36 @@ def test_the_page_is_written_with_its_charts(
     for chart in ("hashing-64.svg", "hashing-64-examples.svg"):
         assert f"(quality/{chart})" in text
         assert (page.with_suffix("") / chart).read_text(encoding="utf-8").startswith("<svg")
+
+
+@pytest.mark.usefixtures("here")
+def test_the_quality_command_measures_sets_of_cases_and_leaves_out_what_costs_too_much(
+    a_set: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = tmp_path / "cases" / "retrieval" / "tiny"
+    folder.mkdir(parents=True)
+    for place, name in ((1, "docs"), (3, "queries.dev"), (5, "qrels.dev")):
+        (folder / f"{name}.jsonl").write_bytes(Path(a_set[place]).read_bytes())
+    page = tmp_path / "quality.md"
+    command = [
+        "quality",
+        "--cases",
+        str(tmp_path / "cases"),
+        "--sets",
+        "tiny",
+        "--write",
+        str(page),
+    ]
+    monkeypatch.setattr(sys, "argv", [*command, "--models", "hashing:64"])
+    assert retrieval_quality.main() == 0
+    assert "| tiny | 4 |" in page.read_text(encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", [*command, "--models", "hashing:32"])
+    monkeypatch.setattr(retrieval_quality, "FEW", 0)
+    assert retrieval_quality.main() == 0
+    assert "left out" in capsys.readouterr().out
 
 
 def test_missing_embeddings_are_those_that_a_measurement_makes(
