@@ -1,7 +1,8 @@
 -- mucluc: the whole database contract (docs/design.md says why it is so).
 --
 -- Needs PostgreSQL 16 or newer, pgvector 0.8 or newer, and no other extension. Run once, in one
--- transaction, by the role that will own the tables; later changes are in store/migrations/.
+-- transaction, by the role that will own the tables. It states the newest version; what brings an
+-- older database here is in store/migrations/.
 --
 -- Who is who:
 --   the installing role  owns the tables; the pipeline connects as it
@@ -33,7 +34,7 @@ create table schema_version (
   version int primary key,
   applied_at timestamptz not null default now()
 );
-insert into schema_version (version) values (1);
+insert into schema_version (version) values (2);
 
 -- ---------------------------------------------------------------------------------------------
 -- Runs. A run's id is its epoch: the newest running run of a lock key is the only one that may
@@ -367,11 +368,25 @@ return normalize(regexp_replace(regexp_replace(regexp_replace(regexp_replace(reg
   '\u0309([a-z\u0302\u0306\u031b]*)', '\13', 'g'), '\u0303([a-z\u0302\u0306\u031b]*)', '\14', 'g'),
   '\u0323([a-z\u0302\u0306\u031b]*)', '\15', 'g'), NFC);
 
--- ERR_4021, BH-01, GIA-2026-10, 8.500.000, v1.2.3: kept whole beside their parts.
+-- ERR_4021, BH-01, GIA-2026-10, 8.500.000, 1,148, v1.2.3: kept whole beside their parts, folded. Of
+-- one that holds others: these too (ERR_4021/ERR_4022, 8.500.000đ, GIA-2026-10.xlsx). One without a
+-- separator gets a sign in front (=e068), which tells it from the same letters inside another.
 create function codes(x text) returns text[] language sql immutable strict parallel safe
 return array(
-  select m[1] from regexp_matches(x, '([[:alnum:]]+(?:[-_./]+[[:alnum:]]+)+)', 'g') m
-  where m[1] ~ '[0-9_]' and length(m[1]) < 100);
+  select c from (
+    select m[1] as whole from regexp_matches(mucluc.fold(x),
+      '([[:alnum:]]+(?:(?:[-_./]+|(?<=[0-9]),(?=[0-9]{3}))[[:alnum:]]+)+)', 'g') m) w,
+  lateral (
+    select whole as c
+    union select unnest(string_to_array(whole, '/')) where whole ~ '/'
+    union select substring(whole from '^(.*[0-9])[.][[:alpha:]]+$')
+    union select substring(whole from '^([0-9]{1,3}(?:[.,][0-9]{3})+)[[:alpha:]]+$')) p
+  where c ~ '[0-9_]' and c ~ '[-_./,]' and length(c) < 100
+  union
+  select '=' || m[1] from regexp_matches(mucluc.fold(x),
+    '(?<![[:alnum:]_./-])([[:alpha:]]+[0-9]{2,}[[:alnum:]]*)(?![[:alnum:]]|[-_./]+[[:alnum:]])',
+    'g') m
+  where length(m[1]) < 100);
 
 create function lexemes(t text) returns tsvector
 language plpgsql immutable strict parallel safe set search_path = mucluc, pg_catalog, pg_temp as $$

@@ -28,7 +28,9 @@ def migrations() -> dict[int, Path]:
 
 
 def install(url: str) -> None:
-    """Create or migrate the schema at ``url``.
+    """Create the schema at ``url``, or migrate an older one, in one transaction.
+
+    A fresh database gets ``schema.sql``, which states the newest version, and no migration.
 
     Raises DatabaseUnusable with the missing piece and the command that mends it.
     """
@@ -64,7 +66,7 @@ def _install(connection: Connection) -> None:
     if found == 0:
         _check_server(connection)
         _run(connection, SCHEMA)
-        found = 1
+        return
     for version, path in migrations().items():
         if version > found:
             _run(connection, path)

@@ -1,0 +1,879 @@
+-- mucluc: the whole database contract (docs/design.md says why it is so).
+--
+-- Needs PostgreSQL 16 or newer, pgvector 0.8 or newer, and no other extension. Run once, in one
+-- transaction, by the role that will own the tables; later changes are in store/migrations/.
+--
+-- Who is who:
+--   the installing role  owns the tables; the pipeline connects as it
+--   mucluc_search        owns the search functions; no login; reads every row, and filters
+--   mucluc_reader        what a search runs as; sees only what the signed identity may see
+-- Roles belong to the whole server, so another database of it may have made them already.
+
+create schema mucluc;
+create extension if not exists vector with schema public;
+-- Loads its library: only then may a role that is no superuser name its settings (hnsw.*) below.
+select '[1]'::public.vector;
+
+do $$
+declare role text;
+begin
+  foreach role in array array['mucluc_search', 'mucluc_reader'] loop
+    begin
+      execute format('create role %I nologin nosuperuser nobypassrls noinherit', role);
+    exception when duplicate_object or unique_violation then null;
+    end;
+    execute format('grant %I to current_user with inherit false, set true', role);
+    execute format('grant usage on schema mucluc, public to %I', role);
+  end loop;
+end $$;
+revoke all on schema mucluc from public;
+set local search_path = mucluc, public, pg_temp;
+
+create table schema_version (
+  version int primary key,
+  applied_at timestamptz not null default now()
+);
+insert into schema_version (version) values (1);
+
+-- ---------------------------------------------------------------------------------------------
+-- Runs. A run's id is its epoch: the newest running run of a lock key is the only one that may
+-- write (I8). A session advisory lock keeps two from starting; the epoch stops one that lost it.
+-- ---------------------------------------------------------------------------------------------
+create table run (
+  id bigint generated always as identity primary key,
+  kind text not null,
+  lock_key text not null,
+  tenant text,
+  source text,
+  options jsonb not null default '{}',
+  state text not null default 'running' check (state in (
+    'running',   -- the only state in which fence() lets its transactions write
+    'done',      -- running -> done
+    'failed',    -- running -> failed: it said so itself
+    'lost')),    -- running -> lost: a later run of the same key began
+  started_at timestamptz not null default now(),
+  finished_at timestamptz,
+  report jsonb
+);
+-- At most one run of a key may write.
+create unique index run_running on run (lock_key) where state = 'running';
+
+-- Called first in every writing transaction. FOR SHARE makes the next run of the key, which marks
+-- this one lost, wait for the transaction; after that the row no longer matches.
+create function fence(p_run bigint) returns void language plpgsql as $$
+begin
+  perform 1 from mucluc.run where id = p_run and state = 'running' for share;
+  if not found then
+    raise exception using errcode = 'MU001', message = 'this run no longer holds its lock';
+  end if;
+end $$;
+
+-- ---------------------------------------------------------------------------------------------
+-- Documents: place, access and deletion live here and only here (I5).
+-- ---------------------------------------------------------------------------------------------
+create table acl_set (
+  id int generated always as identity primary key,
+  tenant text not null,
+  principals text[] not null,            -- sorted; may read
+  denied text[] not null default '{}',   -- sorted; may not, whatever else they are
+  unique (tenant, principals, denied)
+);
+
+create table document (
+  id uuid primary key,                   -- uuid5(tenant, source, uri where it was first seen)
+  tenant text not null,
+  source text not null,
+  uri text not null,
+  parent_id uuid references document on delete cascade,  -- the mail of an attachment
+  collection text not null default 'default',
+  acl_id int references acl_set,         -- null: nobody
+  acl_stated boolean not null default false,
+  deleted_at timestamptz,
+  listing_token text,                    -- set in the transaction that writes what it stands for
+  stale boolean not null default false,  -- the newest bytes are quarantined; an older revision shows
+  first_seen timestamptz not null default now()
+);
+-- Places are indexed through ||, which is not leakproof. On the bare columns the reader's own
+-- conditions would run in the index before the policy does, and EXPLAIN ANALYZE would count what
+-- they found: names of hidden documents by halving (docs/security.md). Statistics: I9, see below.
+create unique index document_place on document ((tenant || E'\n' || source || E'\n' || uri))
+  where deleted_at is null;
+create index document_source on document ((tenant || E'\n' || source));
+alter index document_place alter column 1 set statistics 0;
+create index document_acl on document (acl_id);
+create index document_parent on document (parent_id) where parent_id is not null;
+
+create table revision (
+  id uuid primary key,                   -- uuid5(document, sequence)
+  document_id uuid not null references document on delete cascade,
+  sequence int not null,
+  content_sha256 bytea not null,         -- body without front matter
+  raw_sha256 bytea not null,
+  metadata_sha256 bytea not null,
+  suffix text not null,                  -- of the file's name: chooses the parser
+  bytes bigint not null,
+  title text,                            -- stated, never a file name
+  language text,
+  stated_from date,
+  stated_to date,                        -- inclusive, as stated
+  seen_on date not null,                 -- the day it was first seen, in the collection's time zone
+  metadata jsonb not null default '{}',
+  unique (document_id, sequence)
+);
+create index revision_content on revision (content_sha256);
+
+-- ---------------------------------------------------------------------------------------------
+-- Stages. Each row is keyed by what it depends on.
+-- ---------------------------------------------------------------------------------------------
+create table parse (
+  revision_id uuid not null references revision on delete cascade,
+  parser_id text not null,
+  elements jsonb not null,
+  title text,                            -- what the document calls itself
+  language text,
+  page_native boolean not null,
+  warnings text[] not null default '{}',
+  primary key (revision_id, parser_id)
+);
+
+create table chunk (
+  id uuid primary key,                   -- hash(document, chunking, heading path, text, occurrence)
+  document_id uuid not null references document on delete cascade,
+  heading_path text[] not null,
+  text text not null,
+  kinds text[] not null,
+  tokens int not null,
+  added int[] not null default '{}',     -- start, end, start, end …: what only repeats (I2)
+  cells jsonb,                           -- [[row, col, start, end], …] of a table chunk
+  warnings text[] not null default '{}'
+);
+create index chunk_document on chunk (document_id);
+
+-- A cut is one parser's elements under one chunking recipe.
+create table revision_chunk (
+  revision_id uuid not null references revision on delete cascade,
+  cut_id text not null,
+  ordinal int not null,
+  chunk_id uuid not null references chunk on delete cascade,
+  table_id text,
+  char_start int not null,
+  char_end int not null,
+  page_start int,
+  page_end int,
+  primary key (revision_id, cut_id, ordinal)
+);
+create index revision_chunk_chunk on revision_chunk (chunk_id);
+
+create table context (
+  chunk_id uuid not null references chunk on delete cascade,
+  context_id text not null,
+  input_sha256 bytea not null,
+  prefix text not null,                  -- stands before chunk.text in what is embedded
+  tokens int not null,                   -- of prefix and text together
+  fallback boolean not null default false,
+  embedding_key bytea not null,          -- keyed hash of the contextual text
+  primary key (chunk_id, context_id, input_sha256)
+);
+create index context_embedding_key on context (embedding_key);
+
+-- What was embedded once is not embedded again, whatever version asks.
+create table embedding_memo (
+  tenant text not null,
+  model text not null,                   -- fingerprint
+  key bytea not null,                    -- context.embedding_key
+  embedding vector not null,
+  primary key (tenant, model, key)
+);
+
+create table quarantine (
+  document_id uuid primary key references document on delete cascade,
+  reason text not null,                  -- a code of parsers.registry.REASONS
+  hint text not null default '',
+  content_sha256 bytea,
+  cause text not null,                   -- bytes + recipe + capabilities: tried again when it changes
+  attempts int not null default 1,
+  first_at timestamptz not null,
+  last_at timestamptz not null
+);
+
+-- ---------------------------------------------------------------------------------------------
+-- Index versions and aliases.
+-- ---------------------------------------------------------------------------------------------
+create table index_version (
+  id int generated always as identity primary key,
+  index_name text not null,
+  name text not null,
+  recipe jsonb not null,                 -- the ids of every stage
+  chunking_id text not null,
+  context_id text not null,
+  model text not null,                   -- fingerprint
+  dimensions int not null check (dimensions between 1 and 4000),
+  state text not null default 'building' check (state in (
+    'building',  -- being filled; not searched
+    'ready',     -- building -> ready: passed its gates once
+    'retired',   -- ready -> retired: waits for gc
+    'dropped')), -- retired -> dropped: its partition is gone
+  modulus int not null default 1 check (modulus between 1 and 64),
+  hot_from date not null default '0001-01-01',  -- entry.hot is right from this day on
+  probe bytea,                           -- embedding of a fixed text, hashed
+  created_at timestamptz not null default now(),
+  unique (index_name, name)
+);
+
+-- I6: a recipe never changes; another recipe is another version.
+create function keep_recipe() returns trigger language plpgsql as $$
+begin
+  if (new.index_name, new.recipe, new.chunking_id, new.context_id, new.model, new.dimensions,
+      new.modulus) is distinct from (old.index_name, old.recipe, old.chunking_id, old.context_id,
+      old.model, old.dimensions, old.modulus) then
+    raise exception using errcode = 'MU002', message = 'the recipe of a version never changes';
+  end if;
+  return new;
+end $$;
+create trigger keep_recipe before update on index_version
+  for each row execute function keep_recipe();
+
+-- I11: whoever moves an alias leaves the gates' result, or a reason for going without.
+create table promotion (
+  id bigint generated always as identity primary key,
+  index_name text not null,
+  alias text not null,
+  from_version int,
+  to_version int not null,
+  kind text not null check (kind in ('bootstrap', 'promote', 'rollback')),
+  gates jsonb not null,
+  passed boolean not null,
+  forced boolean not null default false,
+  reason text,
+  promoted_by text not null default current_user,
+  promoted_at timestamptz not null default now(),
+  check (passed or (forced and length(reason) > 0)),
+  unique (id, index_name, alias, to_version)
+);
+
+create table alias (
+  index_name text not null,
+  name text not null,
+  version_id int not null references index_version,
+  promotion_id bigint not null,
+  primary key (index_name, name),
+  foreign key (promotion_id, index_name, name, version_id)
+    references promotion (id, index_name, alias, to_version)
+);
+create index alias_version on alias (version_id);
+
+-- A revision that is complete in a version, and when it holds there (I1: one row makes it visible).
+create table published (
+  version_id int not null references index_version on delete cascade,
+  revision_id uuid not null references revision on delete cascade,
+  document_id uuid not null references document on delete cascade,
+  cut_id text not null,
+  n_chunks int not null,
+  valid daterange not null default 'empty',  -- effective; refresh_validity() writes it
+  primary key (version_id, revision_id)
+);
+create index published_document on published (document_id, version_id);
+create index published_revision on published (revision_id);
+
+create table entry (
+  chunk_id uuid not null references chunk on delete cascade,
+  version_id int not null,
+  tenant text not null,
+  document_id uuid not null,
+  embedding halfvec not null,
+  tsv tsvector not null,
+  len int not null,                      -- lexemes in tsv, counted with repetition (BM25's dl)
+  input_sha256 bytea not null,           -- of the context it was made from
+  hot boolean not null default true,     -- some published revision of it holds on hot_from or later
+  primary key (chunk_id, version_id, tenant)
+) partition by list (version_id);
+create index entry_document on entry (document_id);
+
+-- Document frequencies and sizes for BM25, per version and tenant.
+create table lexeme_stat (
+  version_id int not null,
+  tenant text not null,
+  lexeme text collate "C" not null,
+  df int not null,
+  primary key (version_id, tenant, lexeme)
+);
+create table version_stat (
+  version_id int not null,
+  tenant text not null,
+  part int not null,                     -- remainder of the hash partition that holds the tenant
+  n bigint not null,
+  total_len bigint not null,
+  stale boolean not null default false,  -- entries were written since; counted at a run's end
+  primary key (version_id, tenant)
+);
+
+-- ---------------------------------------------------------------------------------------------
+-- Erasure: what must not come back (I9). Hashes are keyed; the key is not in the database.
+-- ---------------------------------------------------------------------------------------------
+create table erasure (
+  id uuid primary key,
+  tenant text not null,
+  requester text not null,
+  reason text not null,
+  state text not null default 'requested' check (state in (
+    'requested',    -- one transaction: tombstones and invisibility
+    'unreachable',  -- requested -> unreachable: no row of any stage is left
+    'scrubbed')),   -- unreachable -> scrubbed: nor bytes of one
+  requested_at timestamptz not null default now(),
+  unreachable_at timestamptz,
+  scrubbed_at timestamptz,
+  certificate jsonb
+);
+create table tombstone (
+  tenant text not null,
+  kind text not null check (kind in ('uri', 'raw', 'body')),
+  key_id text not null,
+  hash bytea not null,
+  erasure_id uuid not null references erasure,
+  created_at timestamptz not null default now(),
+  primary key (tenant, kind, hash)
+);
+
+-- Writer and eraser call this with the same sorted keys before they look at or write a tombstone;
+-- a check followed by an insert would let an erased document back in under READ COMMITTED.
+create function lock_places(p_keys bigint[]) returns void language plpgsql as $$
+declare k bigint;
+begin
+  for k in select distinct x from unnest(p_keys) x order by x loop
+    perform pg_advisory_xact_lock(k);
+  end loop;
+end $$;
+
+-- ---------------------------------------------------------------------------------------------
+-- Lexemes: one function for documents and questions (SPIKE: folded; accented with the tone as a
+-- final digit; codes whole; English stemmed, without stop words since they eat Vietnamese words).
+-- ---------------------------------------------------------------------------------------------
+create text search dictionary english_stem (template = pg_catalog.snowball, language = english);
+create text search configuration words (copy = pg_catalog.simple);
+alter text search configuration words
+  alter mapping for asciiword, word, numword, asciihword, hword, numhword,
+                    hword_asciipart, hword_part, hword_numpart
+  with mucluc.english_stem;
+
+create function fold(x text) returns text language sql immutable strict parallel safe
+return translate(regexp_replace(normalize(x, NFD), '[\u0300-\u036f]', '', 'g'), 'đ', 'd');
+
+-- Words that carry a mark, the tone moved behind the syllable as a digit: hoà, hòa -> hoa2.
+-- The part of the vowel that is not a tone (ă, â, ê, ô, ơ, ư) stays, in NFC.
+create function with_tone(x text) returns text language sql immutable strict parallel safe
+return normalize(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+  normalize(regexp_replace(x, '\m[a-z0-9]+\M', ' ', 'g'), NFD),
+  '\u0301([a-z\u0302\u0306\u031b]*)', '\11', 'g'), '\u0300([a-z\u0302\u0306\u031b]*)', '\12', 'g'),
+  '\u0309([a-z\u0302\u0306\u031b]*)', '\13', 'g'), '\u0303([a-z\u0302\u0306\u031b]*)', '\14', 'g'),
+  '\u0323([a-z\u0302\u0306\u031b]*)', '\15', 'g'), NFC);
+
+-- ERR_4021, BH-01, GIA-2026-10, 8.500.000, v1.2.3: kept whole beside their parts.
+create function codes(x text) returns text[] language sql immutable strict parallel safe
+return array(
+  select m[1] from regexp_matches(x, '([[:alnum:]]+(?:[-_./]+[[:alnum:]]+)+)', 'g') m
+  where m[1] ~ '[0-9_]' and length(m[1]) < 100);
+
+create function lexemes(t text) returns tsvector
+language plpgsql immutable strict parallel safe set search_path = mucluc, pg_catalog, pg_temp as $$
+declare
+  x text := lower(normalize(t, NFC));
+  y text := regexp_replace(x, '[^[:alnum:]]+', ' ', 'g');
+  v tsvector;
+begin
+  if x ~ '[\u00c0-\u024f\u1e00-\u1eff]' then
+    v := to_tsvector('mucluc.words', fold(y)) || to_tsvector('pg_catalog.simple', with_tone(y));
+  else
+    v := to_tsvector('mucluc.words', y);
+  end if;
+  if x ~ '[0-9_]' then
+    v := v || array_to_tsvector(codes(x));
+  end if;
+  return v;
+end $$;
+
+-- A tsvector's length for BM25: every occurrence counts; a code (without positions) counts once.
+create function lexeme_count(v tsvector) returns int language sql immutable strict parallel safe
+return (select coalesce(sum(coalesce(cardinality(positions), 1)), 0)::int from unnest(v));
+
+-- ---------------------------------------------------------------------------------------------
+-- Validity (DESIGN 4). Effective ranges of all revisions of a document, together, for every
+-- version that holds them, from what is stated and seen and nothing else: order does not matter.
+-- A later start ends the earlier one; of equal starts the later revision wins; the first undated
+-- one begins at minus infinity, later undated ones on the day they were seen.
+-- ---------------------------------------------------------------------------------------------
+create function refresh_validity(p_documents uuid[]) returns void language sql as $$
+  with started as (
+    select p.version_id, p.revision_id, r.document_id, r.sequence, r.stated_to,
+           case when r.stated_from is not null then r.stated_from
+                when r.sequence > min(r.sequence) over (partition by p.version_id, r.document_id)
+                then r.seen_on end as start
+    from mucluc.published p join mucluc.revision r on r.id = p.revision_id
+    where p.document_id = any(p_documents)
+  ), bounded as (
+    select version_id, revision_id, start,
+           least(lead(coalesce(start, '-infinity'::date)) over w, stated_to + 1) as stop
+    from started
+    window w as (partition by version_id, document_id
+                 order by coalesce(start, '-infinity'::date), sequence)
+  ), effective as (
+    select version_id, revision_id,
+           case when stop <= coalesce(start, '-infinity'::date) then 'empty'::daterange
+                else daterange(start, stop) end as valid
+    from bounded
+  )
+  update mucluc.published p set valid = e.valid
+  from effective e
+  where p.version_id = e.version_id and p.revision_id = e.revision_id and p.valid <> e.valid;
+
+  -- Entries of revisions that have all ended leave the vector index; corrected ones come back.
+  with heat as (
+    select e.chunk_id, e.version_id, e.tenant,
+           bool_or(not isempty(p.valid)
+                   and coalesce(upper(p.valid), 'infinity'::date) > v.hot_from) as hot
+    from mucluc.entry e
+    join mucluc.index_version v on v.id = e.version_id
+    join mucluc.revision_chunk rc on rc.chunk_id = e.chunk_id
+    join mucluc.published p on p.version_id = e.version_id and p.revision_id = rc.revision_id
+                           and p.cut_id = rc.cut_id
+    where e.document_id = any(p_documents)
+    group by 1, 2, 3
+  )
+  update mucluc.entry e set hot = h.hot
+  from heat h
+  where e.chunk_id = h.chunk_id and e.version_id = h.version_id and e.tenant = h.tenant
+    and e.hot <> h.hot;
+$$;
+
+-- ---------------------------------------------------------------------------------------------
+-- Partitions. A version's is made empty when the version is opened; a table attached later would
+-- lock chunk against readers. Index names follow the partition's.
+-- ---------------------------------------------------------------------------------------------
+create function open_partition(p_version int) returns void language plpgsql as $$
+declare
+  v mucluc.index_version;
+  part text;
+begin
+  select * into strict v from mucluc.index_version where id = p_version;
+  execute format('create table mucluc.entry_%s partition of mucluc.entry for values in (%s)
+                  partition by hash (tenant)', v.id, v.id);
+  execute format('alter table mucluc.entry_%s enable row level security', v.id);
+  for i in 0 .. v.modulus - 1 loop
+    part := format('entry_%s_%s', v.id, i);
+    execute format('create table mucluc.%I partition of mucluc.entry_%s
+      (constraint dimensions check (vector_dims(embedding) = %s))
+      for values with (modulus %s, remainder %s)', part, v.id, v.dimensions, v.modulus, i);
+    execute format('alter table mucluc.%I enable row level security', part);
+    -- pg_statistic would keep erased words and vectors for ever (I9).
+    execute format('alter table mucluc.%I alter column embedding set statistics 0,
+                    alter column tsv set statistics 0', part);
+  end loop;
+end $$;
+
+-- ---------------------------------------------------------------------------------------------
+-- Identity. The application signs tenant, principals and date for one transaction of one
+-- connection; whoever can run SQL as the reader can neither forge nor widen nor replay it.
+-- ---------------------------------------------------------------------------------------------
+create table signing_key (
+  key_id text primary key,
+  key bytea not null
+);
+
+create type identity as (tenant text, principals text[], as_of date);
+
+create function sign(p_payload text, p_key bytea) returns text
+language sql immutable strict parallel safe
+return encode(sha256(p_key || sha256(p_key || convert_to(p_payload, 'UTF8'))), 'hex');
+
+-- What a signature must quote: this backend, this transaction.
+create function challenge() returns text language sql stable parallel restricted
+return pg_backend_pid()::text || ':' ||
+       (extract(epoch from transaction_timestamp()) * 1000000)::bigint::text;
+
+create function me() returns identity
+language plpgsql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp as $$
+declare
+  payload text := current_setting('mucluc.identity', true);
+  signature text := current_setting('mucluc.signature', true);
+  j jsonb;
+begin
+  if coalesce(payload, '') = '' or coalesce(signature, '') = '' then return null; end if;
+  if not exists (select 1 from mucluc.signing_key k where mucluc.sign(payload, k.key) = signature)
+  then return null; end if;
+  j := payload::jsonb;
+  if j ->> 'challenge' is distinct from mucluc.challenge() then return null; end if;
+  return row(j ->> 'tenant', array(select jsonb_array_elements_text(j -> 'principals')),
+             (j ->> 'as_of')::date)::mucluc.identity;
+end $$;
+
+-- Sets the identity for the rest of the transaction. A second one is refused, so that a function
+-- called later cannot act for somebody else.
+create function identify(p_payload text, p_signature text) returns void
+language plpgsql volatile security definer set search_path = mucluc, pg_catalog, pg_temp as $$
+begin
+  if (mucluc.me()).tenant is not null then
+    raise exception using errcode = 'MU003', message = 'this transaction has an identity already';
+  end if;
+  perform set_config('mucluc.identity', p_payload, true);
+  perform set_config('mucluc.signature', p_signature, true);
+  if (mucluc.me()).tenant is null then
+    perform set_config('mucluc.identity', '', true);
+    perform set_config('mucluc.signature', '', true);
+    raise exception using errcode = 'MU004', message = 'the identity is not signed for this transaction';
+  end if;
+end $$;
+
+-- The ACL sets that the identity is in, deny entries winning.
+create function my_acls() returns int[]
+language sql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp as $$
+  select coalesce(array_agg(a.id), '{}')
+  from mucluc.acl_set a, (select (m).tenant, (m).principals from (select mucluc.me() m) x) i
+  where a.tenant = i.tenant and a.principals && i.principals and not a.denied && i.principals
+$$;
+
+-- The one filter: what the identity may see of a version on its date. Everything below uses it.
+create function visible(p_version int, p_collections text[] default null)
+returns table (document_id uuid, revision_id uuid, cut_id text, n_chunks int)
+language sql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp as $$
+  select d.id, p.revision_id, p.cut_id, p.n_chunks
+  from mucluc.document d
+  join mucluc.published p on p.document_id = d.id
+  where d.tenant = (select (mucluc.me()).tenant)
+    and d.deleted_at is null
+    and d.acl_id = any((select mucluc.my_acls())::int[])
+    and (p_collections is null or d.collection = any(p_collections))
+    and p.version_id = p_version
+    and p.valid @> (select (mucluc.me()).as_of)
+$$;
+
+-- For the row-level policies: the same over every active version.
+create function visible_revisions() returns setof uuid
+language sql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp as $$
+  select v.revision_id from mucluc.alias a, mucluc.visible(a.version_id) v where a.name = 'active'
+$$;
+create function visible_published() returns table (version_id int, revision_id uuid, cut_id text)
+language sql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp as $$
+  select a.version_id, v.revision_id, v.cut_id
+  from mucluc.alias a, mucluc.visible(a.version_id) v where a.name = 'active'
+$$;
+create function visible_documents() returns setof uuid
+language sql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp as $$
+  select v.document_id from mucluc.alias a, mucluc.visible(a.version_id) v where a.name = 'active'
+$$;
+create function visible_entries() returns table (chunk_id uuid, version_id int)
+language sql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp as $$
+  select rc.chunk_id, a.version_id
+  from mucluc.alias a, mucluc.visible(a.version_id) v
+  join mucluc.revision_chunk rc on rc.revision_id = v.revision_id and rc.cut_id = v.cut_id
+  where a.name = 'active'
+$$;
+
+-- ---------------------------------------------------------------------------------------------
+-- Search. STABLE: one snapshot. The caller resolves the alias once and names the version and the
+-- model that made its query vector; a vector of another model is refused.
+-- ---------------------------------------------------------------------------------------------
+create function resolve(p_index text, p_alias text default 'active')
+returns table (version_id int, name text, model text, recipe jsonb, dimensions int)
+language sql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp as $$
+  select v.id, v.name, v.model, v.recipe, v.dimensions
+  from mucluc.alias a join mucluc.index_version v on v.id = a.version_id
+  where a.index_name = p_index and a.name = p_alias
+$$;
+
+-- Whoever may create in public could put a better matching operator there (of numeric and int, of
+-- a range and a date), which would run as mucluc_search; so public is in no function's path.
+-- Planner settings are the reason for two functions: with sorting off the index gives the order.
+create function dense_hnsw(p_version int, p_dimensions int, p_query vector, p_k int,
+                           p_collections text[])
+returns table (chunk_id uuid, distance float8)
+language plpgsql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp
+set hnsw.iterative_scan = relaxed_order set hnsw.ef_search = 200 set hnsw.max_scan_tuples = 40000
+set enable_sort = off set jit = off as $$
+declare i mucluc.identity := mucluc.me();
+begin
+  return query execute format($f$
+    select z.chunk_id, z.distance from (
+      select e.chunk_id, (e.embedding::public.halfvec(%1$s))
+               operator(public.<=>) $1::public.halfvec(%1$s) as distance
+      from mucluc.entry e join mucluc.document d on d.id = e.document_id
+      where e.version_id = %2$s and e.tenant = $2 and e.hot
+        and d.tenant = $2 and d.deleted_at is null and d.acl_id = any($3)
+        and ($4 is null or d.collection = any($4))
+        and exists (select 1 from mucluc.revision_chunk rc
+                    join mucluc.published p on p.revision_id = rc.revision_id
+                                           and p.cut_id = rc.cut_id
+                    where rc.chunk_id = e.chunk_id and p.version_id = %2$s and p.valid @> $5)
+      order by (e.embedding::public.halfvec(%1$s))
+               operator(public.<=>) $1::public.halfvec(%1$s)
+      limit greatest($6, 50)) z
+    order by z.distance, z.chunk_id limit $6 $f$, p_dimensions, p_version)
+  using p_query, i.tenant, mucluc.my_acls(), p_collections, i.as_of, p_k;
+end $$;
+
+create function dense_exact(p_version int, p_dimensions int, p_query vector, p_k int,
+                            p_collections text[])
+returns table (chunk_id uuid, distance float8)
+language plpgsql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp set jit = off as $$
+declare i mucluc.identity := mucluc.me();
+begin
+  return query execute format($f$
+    with seen as materialized (
+      select distinct rc.chunk_id from mucluc.visible(%2$s, $3) v
+      join mucluc.revision_chunk rc on rc.revision_id = v.revision_id and rc.cut_id = v.cut_id
+    ), scored as materialized (
+      select e.chunk_id, (e.embedding::public.halfvec(%1$s))
+               operator(public.<=>) $1::public.halfvec(%1$s) as distance
+      from seen s join mucluc.entry e on e.chunk_id = s.chunk_id
+      where e.version_id = %2$s and e.tenant = $2)
+    select s.chunk_id, s.distance from scored s order by s.distance, s.chunk_id limit $4 $f$,
+    p_dimensions, p_version)
+  using p_query, i.tenant, p_collections, p_k;
+end $$;
+
+-- Rule (measured, SPIKE 2): visible share of the index >= 20% -> HNSW, else exact. The planner's
+-- own choice loses up to 12% of recall in between. Days before hot_from are searched exactly.
+create function search_dense(p_version int, p_model text, p_query vector, p_k int,
+                             p_collections text[] default null)
+returns table (rank int, chunk_id uuid, distance float8, plan text)
+language plpgsql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp as $$
+declare
+  i mucluc.identity := mucluc.me();
+  v mucluc.index_version;
+  seen bigint;
+  total bigint;
+begin
+  if i.tenant is null then return; end if;
+  select * into v from mucluc.index_version where id = p_version;
+  if not found or v.model <> p_model then
+    raise exception using errcode = 'MU005', message = 'the query was embedded by another model';
+  end if;
+  select coalesce(sum(x.n_chunks), 0) into seen from mucluc.visible(p_version, p_collections) x;
+  if seen = 0 then return; end if;
+  select sum(s.n) into total from mucluc.version_stat s
+   where s.version_id = p_version and s.part = (
+     select t.part from mucluc.version_stat t
+     where t.version_id = p_version and t.tenant = i.tenant);
+  if seen >= 0.2 * total and seen > 2000 and i.as_of >= v.hot_from then
+    return query select (row_number() over (order by h.distance, h.chunk_id))::int,
+                        h.chunk_id, h.distance, 'hnsw'
+      from mucluc.dense_hnsw(p_version, v.dimensions, p_query, p_k, p_collections) h;
+  else
+    return query select (row_number() over (order by h.distance, h.chunk_id))::int,
+                        h.chunk_id, h.distance, 'exact'
+      from mucluc.dense_exact(p_version, v.dimensions, p_query, p_k, p_collections) h;
+  end if;
+end $$;
+
+create function quote_lexemes(p_terms text[]) returns text
+language sql immutable strict parallel safe
+return (select string_agg('''' || replace(replace(t, '\', '\\'), '''', '''''') || '''', '|')
+        from unnest(p_terms) t);
+
+-- BM25 (Robertson & Zaragoza 2009; k1 1.2, b 0.75, idf as in Lucene) in two phases: the sum of the
+-- idf of the rarest terms, from GIN and heap without reading a tsvector, keeps the best 400; these
+-- are scored in full. Terms are taken, rarest first, until their document frequencies reach
+-- 20,000. Few visible chunks are scored directly.
+create function search_text(p_version int, p_question text, p_k int,
+                            p_collections text[] default null)
+returns table (rank int, chunk_id uuid, score float8, plan text)
+language plpgsql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp
+set jit = off set max_parallel_workers_per_gather = 0 as $$
+declare
+  i mucluc.identity := mucluc.me();
+  terms text[]; dfs float8[]; idfs float8[];
+  n float8; avgdl float8;
+  seen bigint;
+  hot_from date;
+  branches text;
+begin
+  if i.tenant is null then return; end if;
+  select coalesce(sum(x.n_chunks), 0) into seen from mucluc.visible(p_version, p_collections) x;
+  if seen = 0 then return; end if;
+  select s.n, s.total_len::float8 / greatest(s.n, 1) into n, avgdl
+    from mucluc.version_stat s where s.version_id = p_version and s.tenant = i.tenant;
+  n := greatest(coalesce(n, 0), seen);
+  avgdl := coalesce(nullif(avgdl, 0), 100);
+  -- A term without a frequency is new since the last run ended, so it is rare.
+  select array_agg(t.lexeme order by t.df, t.lexeme), array_agg(t.df order by t.df, t.lexeme),
+         array_agg(ln(1 + (n - t.df + 0.5) / (t.df + 0.5)) order by t.df, t.lexeme)
+    into terms, dfs, idfs
+    from (select l as lexeme, least(coalesce(s.df, 1), n)::float8 as df
+          from unnest(tsvector_to_array(mucluc.lexemes(p_question))) l
+          left join mucluc.lexeme_stat s
+            on s.version_id = p_version and s.tenant = i.tenant and s.lexeme = l) t;
+  if terms is null then return; end if;
+
+  if seen <= 1000 then
+    return query
+      with c as materialized (
+        select e.chunk_id, e.tsv, 1.2 * (0.25 + 0.75 * e.len / avgdl) as kk
+        from (select distinct rc.chunk_id from mucluc.visible(p_version, p_collections) v
+              join mucluc.revision_chunk rc
+                on rc.revision_id = v.revision_id and rc.cut_id = v.cut_id) s
+        join mucluc.entry e on e.chunk_id = s.chunk_id
+        where e.version_id = p_version and e.tenant = i.tenant
+      ), scored as (
+        select c.chunk_id, sum(w.idf * u.tf * 2.2 / (u.tf + c.kk)) as score
+        from c, lateral (
+          select x.lexeme, coalesce(cardinality(x.positions), 1)::float8 as tf
+          from unnest(c.tsv) x where x.lexeme = any(terms)) u
+        join unnest(terms, idfs) w(lexeme, idf) on w.lexeme = u.lexeme
+        group by 1)
+      select (row_number() over (order by s.score desc, s.chunk_id))::int, s.chunk_id, s.score,
+             'direct'
+      from scored s order by s.score desc, s.chunk_id limit p_k;
+    return;
+  end if;
+
+  select v.hot_from into hot_from from mucluc.index_version v where v.id = p_version;
+  select string_agg(format(
+      'select e.ctid as c, e.tableoid as o, e.chunk_id, e.document_id, %s::float4 as w
+       from mucluc.entry e where e.version_id = %s and e.tenant = $1 and e.tsv @@ %L::tsquery %s',
+      z.idf, p_version, mucluc.quote_lexemes(array[z.lexeme]),
+      case when i.as_of >= hot_from then 'and e.hot' else '' end), ' union all ')
+    into branches
+    from (select t.lexeme, t.idf, t.place,
+                 sum(t.df) over (order by t.place) as budget
+          from unnest(terms, dfs, idfs) with ordinality t(lexeme, df, idf, place)) z
+   where z.budget <= 20000 or z.place = 1;
+  -- Documents are joined inside phase 1, before its limit; a chunk's own revision after it, for a
+  -- few hundred rows. Off the hot set too many chunks could belong to ended revisions, so there
+  -- the exact join comes first.
+  return query execute format($f$
+    with seen as materialized (select * from mucluc.visible(%1$s, $2)),
+    best as materialized (
+      select b.c, b.o from (
+        select c, o, min(chunk_id::text)::uuid as chunk_id, min(document_id::text)::uuid as document_id,
+               sum(w) as w
+        from (%2$s) z group by c, o) b
+      where b.document_id in (select s.document_id from seen s)
+        and (%3$s or exists (
+          select 1 from mucluc.revision_chunk rc join seen s
+            on s.revision_id = rc.revision_id and s.cut_id = rc.cut_id
+          where rc.chunk_id = b.chunk_id))
+      order by b.w desc, b.chunk_id limit 400),
+    c as materialized (
+      select e.chunk_id, e.tsv, 1.2 * (0.25 + 0.75 * e.len / $3) as kk
+      from mucluc.entry e
+      where e.version_id = %1$s and e.tenant = $1 and e.ctid = any(array(select b.c from best b))
+        and (e.ctid, e.tableoid) in (select b.c, b.o from best b)
+        and exists (select 1 from mucluc.revision_chunk rc join seen s
+                      on s.revision_id = rc.revision_id and s.cut_id = rc.cut_id
+                    where rc.chunk_id = e.chunk_id)),
+    scored as (
+      select c.chunk_id, sum(w.idf * u.tf * 2.2 / (u.tf + c.kk)) as score
+      from c, lateral (
+        select x.lexeme, coalesce(cardinality(x.positions), 1)::float8 as tf
+        from unnest(c.tsv) x where x.lexeme = any($4)) u
+      join unnest($4, $5) w(lexeme, idf) on w.lexeme = u.lexeme
+      group by 1)
+    select (row_number() over (order by s.score desc, s.chunk_id))::int, s.chunk_id, s.score,
+           'two-phase'
+    from scored s order by s.score desc, s.chunk_id limit $6 $f$,
+    p_version, branches, (i.as_of >= hot_from)::text)
+  using i.tenant, p_collections, avgdl, terms, idfs, p_k;
+end $$;
+
+-- The rows behind chunk ids, filtered again: an id alone opens nothing.
+create function read_chunks(p_version int, p_chunks uuid[])
+returns table (chunk_id uuid, document_id uuid, revision_id uuid, uri text, source text,
+               collection text, title text, heading_path text[], page_start int, page_end int,
+               char_start int, char_end int, table_id text, kinds text[], language text,
+               valid daterange, stale boolean, text text, added int[], metadata jsonb)
+language sql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp as $$
+  select distinct on (c.id)
+         c.id, d.id, v.revision_id, d.uri, d.source, d.collection, coalesce(r.title, pa.title),
+         c.heading_path, rc.page_start, rc.page_end, rc.char_start, rc.char_end, rc.table_id,
+         c.kinds, coalesce(r.language, pa.language), p.valid, d.stale, c.text, c.added, r.metadata
+  from mucluc.visible(p_version) v
+  join mucluc.published p on p.version_id = p_version and p.revision_id = v.revision_id
+  join mucluc.revision_chunk rc on rc.revision_id = v.revision_id and rc.cut_id = v.cut_id
+  join mucluc.chunk c on c.id = rc.chunk_id
+  join mucluc.document d on d.id = v.document_id
+  join mucluc.revision r on r.id = v.revision_id
+  left join lateral (select x.title, x.language from mucluc.parse x
+                     where x.revision_id = r.id limit 1) pa on true
+  where rc.chunk_id = any(p_chunks)
+  order by c.id, rc.ordinal
+$$;
+
+-- ---------------------------------------------------------------------------------------------
+-- Rights. Deny by default: row-level security on every table, and grants on a few.
+-- ---------------------------------------------------------------------------------------------
+do $$
+declare t record;
+begin
+  for t in select c.relname from pg_class c
+           where c.relnamespace = 'mucluc'::regnamespace and c.relkind in ('r', 'p') loop
+    execute format('alter table mucluc.%I enable row level security', t.relname);
+    execute format('create policy owned_functions on mucluc.%I for select to mucluc_search
+                    using (true)', t.relname);
+  end loop;
+  -- Statistics keep values of deleted rows. Columns that hold a document's words, names or
+  -- vectors have none, from the start: setting it later would remove nothing (I9).
+  for t in select c.relname, a.attname from pg_attribute a join pg_class c on c.oid = a.attrelid
+           where c.relnamespace = 'mucluc'::regnamespace and c.relkind in ('r', 'p')
+             and a.attnum > 0 and not a.attisdropped
+             and (c.relname, a.attname) in (values
+               ('document', 'uri'), ('revision', 'title'), ('revision', 'metadata'),
+               ('parse', 'elements'), ('parse', 'title'), ('chunk', 'text'),
+               ('chunk', 'heading_path'), ('chunk', 'cells'), ('context', 'prefix'),
+               ('embedding_memo', 'embedding'), ('entry', 'embedding'), ('entry', 'tsv'),
+               ('lexeme_stat', 'lexeme'), ('quarantine', 'hint'), ('run', 'options'),
+               ('run', 'report'), ('erasure', 'certificate')) loop
+    execute format('alter table mucluc.%I alter column %I set statistics 0', t.relname, t.attname);
+  end loop;
+end $$;
+
+create policy visible_document on document for select to mucluc_reader
+  using (id in (select mucluc.visible_documents()));
+create policy visible_revision on revision for select to mucluc_reader
+  using (id in (select mucluc.visible_revisions()));
+create policy visible_published on published for select to mucluc_reader
+  using ((version_id, revision_id) in (
+    select x.version_id, x.revision_id from mucluc.visible_published() x));
+create policy visible_placement on revision_chunk for select to mucluc_reader
+  using ((revision_id, cut_id) in (
+    select x.revision_id, x.cut_id from mucluc.visible_published() x));
+create policy visible_chunk on chunk for select to mucluc_reader
+  using (id in (select x.chunk_id from mucluc.visible_entries() x));
+create policy visible_entry on entry for select to mucluc_reader
+  using ((chunk_id, version_id) in (select x.chunk_id, x.version_id from mucluc.visible_entries() x));
+
+revoke all on all tables in schema mucluc from public;
+revoke all on all functions in schema mucluc from public;
+grant select on all tables in schema mucluc to mucluc_search;
+grant select on document, revision, published, revision_chunk, chunk, entry to mucluc_reader;
+
+-- Pure helpers, and the functions that take their identity from the signature alone.
+grant execute on function
+  lexemes(text), fold(text), with_tone(text), codes(text), lexeme_count(tsvector),
+  challenge(), identify(text, text), me(), my_acls(),
+  visible_documents(), visible_revisions(), visible_published(), visible_entries(),
+  resolve(text, text), search_dense(int, text, vector, int, text[]),
+  search_text(int, text, int, text[]), read_chunks(int, uuid[])
+  to mucluc_reader;
+
+do $$
+declare f record;
+begin
+  grant create on schema mucluc to mucluc_search;
+  for f in select p.oid::regprocedure as signature from pg_proc p
+           where p.pronamespace = 'mucluc'::regnamespace and p.prosecdef loop
+    execute format('alter function %s owner to mucluc_search', f.signature);
+  end loop;
+  grant execute on all functions in schema mucluc to mucluc_search;
+  revoke create on schema mucluc from mucluc_search;
+end $$;
