@@ -305,6 +305,7 @@ create table version_stat (
   n bigint not null,
   total_len bigint not null,
   stale boolean not null default false,  -- entries were written since; counted at a run's end
+  kinds jsonb not null default '{}',     -- chunks of each kind, to estimate what a filter leaves
   primary key (version_id, tenant)
 );
 
@@ -359,34 +360,46 @@ alter text search configuration words
 create function fold(x text) returns text language sql immutable strict parallel safe
 return translate(regexp_replace(normalize(x, NFD), '[\u0300-\u036f]', '', 'g'), 'đ', 'd');
 
--- Words that carry a mark, the tone moved behind the syllable as a digit: hoà, hòa -> hoa2.
--- The part of the vowel that is not a tone (ă, â, ê, ô, ơ, ư) stays, in NFC.
-create function with_tone(x text) returns text language sql immutable strict parallel safe
+-- The tone of each word moved behind it as a digit, so that its place in the word does not matter:
+-- hoà, hòa -> hoa2. The rest of the vowel (ă, â, ê, ô, ơ, ư) stays, in NFC.
+create function toned(x text) returns text language sql immutable strict parallel safe
 return normalize(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
-  normalize(regexp_replace(x, '\m[a-z0-9]+\M', ' ', 'g'), NFD),
+  normalize(x, NFD),
   '\u0301([a-z\u0302\u0306\u031b]*)', '\11', 'g'), '\u0300([a-z\u0302\u0306\u031b]*)', '\12', 'g'),
   '\u0309([a-z\u0302\u0306\u031b]*)', '\13', 'g'), '\u0303([a-z\u0302\u0306\u031b]*)', '\14', 'g'),
   '\u0323([a-z\u0302\u0306\u031b]*)', '\15', 'g'), NFC);
 
+-- Of words that carry a mark; the others are left out.
+create function with_tone(x text) returns text language sql immutable strict parallel safe
+return mucluc.toned(regexp_replace(x, '\m[a-z0-9]+\M', ' ', 'g'));
+
 -- ERR_4021, BH-01, GIA-2026-10, 8.500.000, 1,148, v1.2.3: kept whole beside their parts, folded. Of
 -- one that holds others: these too (ERR_4021/ERR_4022, 8.500.000đ, GIA-2026-10.xlsx). One without a
--- separator gets a sign in front (=e068), which tells it from the same letters inside another.
+-- separator, and a clause with its number, get a sign in front (=e068, =dieu 12.3), which tells them
+-- from the same letters inside another. x is in lower case.
 create function codes(x text) returns text[] language sql immutable strict parallel safe
 return array(
+  with f as materialized (
+    select case when x ~ '[^\x01-\x7f]' then mucluc.fold(x) else x end as folded),
+  runs as (
+    select m[1] as run from f, regexp_matches(f.folded,
+      '([[:alnum:]]+(?:(?:[-_./]+|(?<=[0-9]),(?=[0-9]{3}))[[:alnum:]]+)+)', 'g') m
+    where m[1] ~ '[0-9_]')
   select c from (
-    select m[1] as whole from regexp_matches(mucluc.fold(x),
-      '([[:alnum:]]+(?:(?:[-_./]+|(?<=[0-9]),(?=[0-9]{3}))[[:alnum:]]+)+)', 'g') m) w,
-  lateral (
-    select whole as c
-    union select unnest(string_to_array(whole, '/')) where whole ~ '/'
-    union select substring(whole from '^(.*[0-9])[.][[:alpha:]]+$')
-    union select substring(whole from '^([0-9]{1,3}(?:[.,][0-9]{3})+)[[:alpha:]]+$')) p
+    select run as c from runs
+    union select unnest(string_to_array(run, '/')) from runs where run ~ '/'
+    union select substring(run from '^(.*[0-9])[.][[:alpha:]]+$') from runs
+    union select substring(run from '^([0-9]{1,3}(?:[.,][0-9]{3})+)[[:alpha:]]+$') from runs) p
   where c ~ '[0-9_]' and c ~ '[-_./,]' and length(c) < 100
   union
-  select '=' || m[1] from regexp_matches(mucluc.fold(x),
+  select '=' || m[1] from f, regexp_matches(f.folded,
     '(?<![[:alnum:]_./-])([[:alpha:]]+[0-9]{2,}[[:alnum:]]*)(?![[:alnum:]]|[-_./]+[[:alnum:]])',
     'g') m
-  where length(m[1]) < 100);
+  where length(m[1]) < 100
+  union
+  select '=' || mucluc.fold(m[1]) || ' ' || m[2] from regexp_matches(x,
+    '\m(điều|dieu|khoản|khoan|mục|muc|chương|chuong|phụ lục|phu luc|clause|section|article|chapter'
+    '|appendix|annex)\s+([0-9]{1,4}(?:[.][0-9]{1,4})*)(?![[:alnum:]]|[-_./,]+[[:alnum:]])', 'g') m);
 
 create function lexemes(t text) returns tsvector
 language plpgsql immutable strict parallel safe set search_path = mucluc, pg_catalog, pg_temp as $$
@@ -405,6 +418,19 @@ begin
   end if;
   return v;
 end $$;
+
+-- What is indexed of a chunk: its context and its text, and what of its title and headings a short
+-- context left out. A phrase in any of them is looked for here first. Codes of the text itself are
+-- kept a second time (@bh-01): a heading's stand in every chunk below it.
+create function entry_lexemes(p_prefix text, p_title text, p_headings text[], p_text text)
+returns tsvector language sql immutable parallel safe
+return mucluc.lexemes(concat_ws(E'\n', (
+  select string_agg(part, E'\n' order by place)
+  from unnest(array_prepend(p_title, p_headings)) with ordinality u(part, place)
+  where position(lower(btrim(regexp_replace(part, '\s+', ' ', 'g'))) in lower(p_prefix)) = 0),
+  p_prefix, p_text))
+  || case when p_text ~ '[0-9_]' then array_to_tsvector(array(
+       select '@' || c from unnest(mucluc.codes(lower(normalize(p_text, NFC)))) c)) else '' end;
 
 -- A tsvector's length for BM25: every occurrence counts; a code (without positions) counts once.
 create function lexeme_count(v tsvector) returns int language sql immutable strict parallel safe
@@ -485,6 +511,113 @@ begin
 end $$;
 
 -- ---------------------------------------------------------------------------------------------
+-- Scope: what of the visible a search may return, as one JSON object:
+--   {"collections": [], "sources": [], "languages": [], "kinds": [], "metadata": {"key": []},
+--    "holds_from": "2026-01-01", "holds_to": "2026-12-31", "phrases": [], "without": []}
+-- Each is optional. It narrows what identity and day allow, and never widens it.
+-- ---------------------------------------------------------------------------------------------
+create type scope as (
+  collections text[],
+  sources text[],
+  languages text[],    -- lower case; en stands for en-GB too
+  metadata jsonb,      -- key -> values, of which the revision states one
+  holds daterange,     -- meets the revision's effective range
+  kinds text[],        -- the chunk is of one of them
+  phrases text[],      -- patterns for phrase_form(): every one stands in the chunk
+  without text[],      -- patterns: none does
+  accented boolean,    -- some pattern has accents
+  needed tsquery,      -- what the tsvector of a chunk with every phrase matches
+  words text           -- of the phrases
+);
+
+-- Text as phrases are compared in: lower case, what joins the parts of a code as \x02, every other
+-- run of punctuation and white space as one space. Parts of a chunk are kept apart by \x01.
+create function phrase_form(x text) returns text language sql immutable strict parallel safe
+return ' ' || btrim(regexp_replace(regexp_replace(lower(normalize(x, NFC)),
+  '(?<=[[:alnum:]])(?:[-_./]+|(?<=[0-9]),(?=[0-9]{3}))(?=[[:alnum:]])', E'\x02', 'g'),
+  E'[^[:alnum:]\x01\x02]+', ' ', 'g')) || ' ';
+
+-- A phrase as a pattern over such text, folded or with tones; null if it has no word. Where its
+-- first or last word belongs to a code, no code goes on there: BH-01 is not in BH-01-A, nor is
+-- 500.000 in 8.500.000.
+create function phrase_pattern(x text) returns text
+language plpgsql immutable strict parallel safe set search_path = mucluc, pg_catalog, pg_temp as $$
+declare
+  form text := btrim(mucluc.phrase_form(replace(x, E'\x01', ' ')));
+  folded text := mucluc.fold(form);
+  groups text[] := string_to_array(folded, ' ');
+  gap constant text := E'[ \x02]';
+begin
+  if folded !~ '[[:alnum:]]' then return null; end if;
+  return case when groups[1] ~ '[0-9]' then ' ' else gap end
+    || regexp_replace(case when folded = form then form else mucluc.toned(form) end, gap, gap, 'g')
+    || case when groups[cardinality(groups)] ~ '[0-9]' then ' ' else gap end;
+end $$;
+
+-- Matches the tsvector of every text that the phrase stands in, and of some others (stems).
+create function phrase_query(x text) returns tsquery language sql immutable strict parallel safe
+return phraseto_tsquery('mucluc.words'::regconfig,
+  mucluc.fold(regexp_replace(lower(normalize(x, NFC)), '[^[:alnum:]]+', ' ', 'g')));
+
+create function texts_of(p jsonb) returns text[] language sql immutable strict parallel safe
+return case when jsonb_typeof(p) = 'array' then array(select jsonb_array_elements_text(p)) end;
+
+create function scope_of(p jsonb) returns scope
+language plpgsql immutable parallel safe set search_path = mucluc, pg_catalog, pg_temp as $$
+declare
+  s mucluc.scope;
+  first date;
+  last date;
+begin
+  if p is null or p = 'null' then return s; end if;
+  -- A filter that is misspelt must not be one that lets everything through.
+  if jsonb_typeof(p) <> 'object' or exists (
+       select 1 from jsonb_each(p) f(key, value)
+       where value <> 'null' and not case
+         when key in ('collections', 'sources', 'languages', 'kinds', 'phrases', 'without')
+           then jsonb_typeof(value) = 'array'
+         when key = 'metadata' then jsonb_typeof(value) = 'object'
+           and not exists (select 1 from jsonb_each(value) m where jsonb_typeof(m.value) <> 'array')
+         when key in ('holds_from', 'holds_to')
+           then value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+         else false end) then
+    raise exception using errcode = 'MU006', message = 'the scope is not understood';
+  end if;
+  first := p ->> 'holds_from';
+  last := p ->> 'holds_to';
+  s.collections := mucluc.texts_of(p -> 'collections');
+  s.sources := mucluc.texts_of(p -> 'sources');
+  s.languages := string_to_array(lower(array_to_string(mucluc.texts_of(p -> 'languages'), ',')), ',');
+  s.metadata := nullif(nullif(p -> 'metadata', 'null'), '{}');
+  s.holds := case when first > last then 'empty'
+                  when first is not null or last is not null then daterange(first, last, '[]') end;
+  s.kinds := mucluc.texts_of(p -> 'kinds');
+  select array_agg(mucluc.phrase_pattern(x)),
+         array_to_string(array_agg(mucluc.phrase_query(x)::text), ' & ')::tsquery,
+         string_agg(x, E'\n')
+    into s.phrases, s.needed, s.words
+    from unnest(mucluc.texts_of(p -> 'phrases')) x where mucluc.phrase_pattern(x) is not null;
+  select array_agg(mucluc.phrase_pattern(x)) into s.without
+    from unnest(mucluc.texts_of(p -> 'without')) x where mucluc.phrase_pattern(x) is not null;
+  s.accented := exists (
+    select 1 from unnest(mucluc.texts_of(p -> 'phrases') || mucluc.texts_of(p -> 'without')) x
+    where mucluc.fold(mucluc.phrase_form(x)) <> mucluc.phrase_form(x));
+  return s;
+end $$;
+
+-- Whether every phrase of a scope stands in a chunk, and nothing of what must not.
+create function obeys(s scope, p_title text, p_headings text[], p_text text) returns boolean
+language plpgsql stable parallel safe set search_path = mucluc, pg_catalog, pg_temp as $$
+declare
+  form text := mucluc.phrase_form(concat_ws(E' \x01 ', p_title,
+                                            array_to_string(p_headings, E' \x01 '), p_text));
+begin
+  form := concat_ws(E'\x01', mucluc.fold(form), case when s.accented then mucluc.toned(form) end);
+  return not exists (select 1 from unnest(s.phrases) p where form !~ p)
+     and not exists (select 1 from unnest(s.without) p where form ~ p);
+end $$;
+
+-- ---------------------------------------------------------------------------------------------
 -- Identity. The application signs tenant, principals and date for one transaction of one
 -- connection; whoever can run SQL as the reader can neither forge nor widen nor replay it.
 -- ---------------------------------------------------------------------------------------------
@@ -540,28 +673,61 @@ end $$;
 
 -- The ACL sets that the identity is in, deny entries winning.
 create function my_acls() returns int[]
-language sql stable security definer parallel restricted
+language plpgsql stable security definer parallel restricted
 set search_path = mucluc, pg_catalog, pg_temp as $$
-  select coalesce(array_agg(a.id), '{}')
-  from mucluc.acl_set a, (select (m).tenant, (m).principals from (select mucluc.me() m) x) i
-  where a.tenant = i.tenant and a.principals && i.principals and not a.denied && i.principals
-$$;
+declare i mucluc.identity := mucluc.me();
+begin
+  return (select coalesce(array_agg(a.id), '{}') from mucluc.acl_set a
+          where a.tenant = i.tenant and a.principals && i.principals
+            and not a.denied && i.principals);
+end $$;
 
--- The one filter: what the identity may see of a version on its date. Everything below uses it.
-create function visible(p_version int, p_collections text[] default null)
+-- The one filter: what the identity may see of a version on its date, and what a scope asks for of
+-- documents and revisions. Everything below uses it. $1 tenant, $2 ACL sets, $3 version, $4 day,
+-- $5 scope. Only the conditions that are asked for are written: a plan for all of them, or for any
+-- identity, guesses one row where there are thousands. So would @> alone, of which the planner
+-- thinks that one row in two hundred holds a day.
+create function visible_query(s scope) returns text language sql immutable parallel safe
+return concat($q$
+    select d.id as document_id, p.revision_id, p.cut_id, p.n_chunks
+    from mucluc.document d
+    join mucluc.published p on p.document_id = d.id
+    where d.tenant = $1 and d.deleted_at is null and d.acl_id = any($2)
+      and p.version_id = $3 and case when p.valid @> $4 then true else false end $q$,
+  case when (s).collections is not null then
+    ' and d.collection = any(($5).collections)' end,
+  case when (s).sources is not null then
+    ' and d.source = any(($5).sources)' end,
+  case when (s).holds is not null then
+    ' and p.valid && ($5).holds' end,
+  case when (s).languages is not null then $q$
+      and exists (
+        select 1 from mucluc.revision r, lower(coalesce(r.language, (
+          select x.language from mucluc.parse x where x.revision_id = r.id
+          order by x.parser_id limit 1))) l
+        where r.id = p.revision_id
+          and (l = any(($5).languages) or split_part(l, '-', 1) = any(($5).languages))) $q$ end,
+  case when (s).metadata is not null then $q$
+      and exists (
+        select 1 from mucluc.revision r
+        where r.id = p.revision_id and not exists (
+          select 1 from jsonb_each(($5).metadata) wanted
+          where not exists (
+            select 1 from jsonb_array_elements_text(
+              case jsonb_typeof(r.metadata -> wanted.key) when 'array' then r.metadata -> wanted.key
+                   else jsonb_build_array(r.metadata -> wanted.key) end) stated
+            where stated = any(mucluc.texts_of(wanted.value))))) $q$ end);
+
+create function visible(p_version int)
 returns table (document_id uuid, revision_id uuid, cut_id text, n_chunks int)
-language sql stable security definer parallel restricted
+language plpgsql stable security definer parallel restricted
 set search_path = mucluc, pg_catalog, pg_temp as $$
-  select d.id, p.revision_id, p.cut_id, p.n_chunks
-  from mucluc.document d
-  join mucluc.published p on p.document_id = d.id
-  where d.tenant = (select (mucluc.me()).tenant)
-    and d.deleted_at is null
-    and d.acl_id = any((select mucluc.my_acls())::int[])
-    and (p_collections is null or d.collection = any(p_collections))
-    and p.version_id = p_version
-    and p.valid @> (select (mucluc.me()).as_of)
-$$;
+declare i mucluc.identity := mucluc.me();
+begin
+  if i.tenant is null then return; end if;
+  return query execute mucluc.visible_query(null)
+    using i.tenant, mucluc.my_acls(), p_version, i.as_of, null::mucluc.scope;
+end $$;
 
 -- For the row-level policies: the same over every active version.
 create function visible_revisions() returns setof uuid
@@ -614,11 +780,36 @@ set search_path = mucluc, pg_catalog, pg_temp as $$
   where v.index_name = p_index and v.name = p_name and v.state in ('building', 'ready')
 $$;
 
+-- Whether a chunk's text, headings and title obey a scope's phrases. The title is that of the
+-- revision which shows the chunk.
+create function chunk_obeys(p_version int, p_chunk uuid, p_as_of date, p_scope scope)
+returns boolean language sql stable parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp as $$
+  select mucluc.obeys(p_scope, coalesce(r.title, (
+           select x.title from mucluc.parse x where x.revision_id = r.id
+           order by x.parser_id limit 1)), c.heading_path, c.text)
+  from mucluc.chunk c
+  join mucluc.revision_chunk rc on rc.chunk_id = c.id
+  join mucluc.published p on p.revision_id = rc.revision_id and p.cut_id = rc.cut_id
+  join mucluc.revision r on r.id = p.revision_id
+  where c.id = p_chunk and p.version_id = p_version and p.valid @> p_as_of
+  limit 1
+$$;
+
+-- What a scope, $5, asks of chunks, as conditions on entry e.
+create function chunk_conditions(s scope) returns text language sql immutable parallel safe
+return concat(
+  case when (s).needed is not null then ' and e.tsv @@ ($5).needed' end,
+  case when (s).kinds is not null then
+    ' and exists (select 1 from mucluc.chunk x where x.id = e.chunk_id and x.kinds && ($5).kinds)'
+  end);
+
 -- Whoever may create in public could put a better matching operator there (of numeric and int, of
 -- a range and a date), which would run as mucluc_search; so public is in no function's path.
--- Planner settings are the reason for two functions: with sorting off the index gives the order.
+-- Planner settings are the reason for two functions: with sorting off the index gives the order; and
+-- for a few hundred revisions the default price of a random page has all placements read.
 create function dense_hnsw(p_version int, p_dimensions int, p_query vector, p_k int,
-                           p_collections text[])
+                           p_scope scope)
 returns table (chunk_id uuid, distance float8)
 language plpgsql stable security definer parallel restricted
 set search_path = mucluc, pg_catalog, pg_temp
@@ -629,75 +820,101 @@ begin
   return query execute format($f$
     select z.chunk_id, z.distance from (
       select e.chunk_id, (e.embedding::public.halfvec(%1$s))
-               operator(public.<=>) $1::public.halfvec(%1$s) as distance
+               operator(public.<=>) $6::public.halfvec(%1$s) as distance
       from mucluc.entry e join mucluc.document d on d.id = e.document_id
-      where e.version_id = %2$s and e.tenant = $2 and e.hot
-        and d.tenant = $2 and d.deleted_at is null and d.acl_id = any($3)
-        and ($4 is null or d.collection = any($4))
+      where e.version_id = %2$s and e.tenant = $1 and e.hot
+        and d.tenant = $1 and d.deleted_at is null and d.acl_id = any($2)
         and exists (select 1 from mucluc.revision_chunk rc
                     join mucluc.published p on p.revision_id = rc.revision_id
                                            and p.cut_id = rc.cut_id
-                    where rc.chunk_id = e.chunk_id and p.version_id = %2$s and p.valid @> $5)
+                    where rc.chunk_id = e.chunk_id and p.version_id = $3 and p.valid @> $4 %3$s)
+        %4$s
       order by (e.embedding::public.halfvec(%1$s))
-               operator(public.<=>) $1::public.halfvec(%1$s)
-      limit greatest($6, 50)) z
-    order by z.distance, z.chunk_id limit $6 $f$, p_dimensions, p_version)
-  using p_query, i.tenant, mucluc.my_acls(), p_collections, i.as_of, p_k;
+               operator(public.<=>) $6::public.halfvec(%1$s)
+      limit greatest($7, 50)) z
+    order by z.distance, z.chunk_id limit $7 $f$, p_dimensions, p_version,
+    case when mucluc.visible_query(p_scope) <> mucluc.visible_query(null)
+         then format('and p.revision_id in (select v.revision_id from (%s) v)',
+                     mucluc.visible_query(p_scope)) end,
+    concat(mucluc.chunk_conditions(p_scope),
+           case when p_scope.without is not null
+                then ' and mucluc.chunk_obeys($3, e.chunk_id, $4, $5)' end))
+  using i.tenant, mucluc.my_acls(), p_version, i.as_of, p_scope, p_query, p_k;
 end $$;
 
 create function dense_exact(p_version int, p_dimensions int, p_query vector, p_k int,
-                            p_collections text[])
+                            p_scope scope)
 returns table (chunk_id uuid, distance float8)
 language plpgsql stable security definer parallel restricted
-set search_path = mucluc, pg_catalog, pg_temp set jit = off as $$
-declare i mucluc.identity := mucluc.me();
+set search_path = mucluc, pg_catalog, pg_temp
+set jit = off set random_page_cost = 1.1 as $$
+declare
+  i mucluc.identity := mucluc.me();
+  revisions uuid[];
 begin
+  -- As an array, whose length the planner sees.
+  execute format('select array_agg(v.revision_id) from (%s) v', mucluc.visible_query(p_scope))
+    into revisions using i.tenant, mucluc.my_acls(), p_version, i.as_of, p_scope;
+  -- Phrases are looked up in order of distance, until there are enough.
   return query execute format($f$
-    with seen as materialized (
-      select distinct rc.chunk_id from mucluc.visible(%2$s, $3) v
-      join mucluc.revision_chunk rc on rc.revision_id = v.revision_id and rc.cut_id = v.cut_id
-    ), scored as materialized (
+    with scored as materialized (
       select e.chunk_id, (e.embedding::public.halfvec(%1$s))
-               operator(public.<=>) $1::public.halfvec(%1$s) as distance
-      from seen s join mucluc.entry e on e.chunk_id = s.chunk_id
-      where e.version_id = %2$s and e.tenant = $2)
-    select s.chunk_id, s.distance from scored s order by s.distance, s.chunk_id limit $4 $f$,
-    p_dimensions, p_version)
-  using p_query, i.tenant, p_collections, p_k;
+               operator(public.<=>) $6::public.halfvec(%1$s) as distance
+      from (select distinct rc.chunk_id from mucluc.published p
+            join mucluc.revision_chunk rc on rc.revision_id = p.revision_id
+                                         and rc.cut_id = p.cut_id
+            where p.version_id = $3 and p.revision_id = any($2)) s
+      join mucluc.entry e on e.chunk_id = s.chunk_id
+      where e.version_id = %2$s and e.tenant = $1 %3$s)
+    select s.chunk_id, s.distance
+    from (select * from scored order by distance, chunk_id offset 0) s %4$s
+    order by s.distance, s.chunk_id limit $7 $f$,
+    p_dimensions, p_version, mucluc.chunk_conditions(p_scope),
+    case when p_scope.phrases is not null or p_scope.without is not null
+         then 'where mucluc.chunk_obeys($3, s.chunk_id, $4, $5)' end)
+  using i.tenant, revisions, p_version, i.as_of, p_scope, p_query, p_k;
 end $$;
 
 -- Rule (measured, SPIKE 2): visible share of the index >= 20% -> HNSW, else exact. The planner's
--- own choice loses up to 12% of recall in between. Days before hot_from are searched exactly.
+-- own choice loses up to 12% of recall in between. Days before hot_from are searched exactly, and
+-- so are phrases, which the text index makes few; of a kind of chunks the share is estimated.
 create function search_dense(p_version int, p_model text, p_query vector, p_k int,
-                             p_collections text[] default null)
+                             p_scope jsonb default null)
 returns table (rank int, chunk_id uuid, distance float8, plan text)
 language plpgsql stable security definer parallel restricted
 set search_path = mucluc, pg_catalog, pg_temp as $$
 declare
   i mucluc.identity := mucluc.me();
+  s mucluc.scope := mucluc.scope_of(p_scope);
   v mucluc.index_version;
-  seen bigint;
-  total bigint;
+  seen float8;
+  total float8;
 begin
   if i.tenant is null then return; end if;
   select * into v from mucluc.index_version where id = p_version;
   if not found or v.model <> p_model then
     raise exception using errcode = 'MU005', message = 'the query was embedded by another model';
   end if;
-  select coalesce(sum(x.n_chunks), 0) into seen from mucluc.visible(p_version, p_collections) x;
-  if seen = 0 then return; end if;
-  select sum(s.n) into total from mucluc.version_stat s
-   where s.version_id = p_version and s.part = (
-     select t.part from mucluc.version_stat t
-     where t.version_id = p_version and t.tenant = i.tenant);
-  if seen >= 0.2 * total and seen > 2000 and i.as_of >= v.hot_from then
+  execute format('select sum(v.n_chunks) from (%s) v', mucluc.visible_query(s))
+    into seen using i.tenant, mucluc.my_acls(), p_version, i.as_of, s;
+  if seen is null then return; end if;
+  select sum(t.n), seen * case when s.kinds is null then 1 else coalesce(least(1, sum((
+           select sum(c.value::float8) from jsonb_each_text(t.kinds) c where c.key = any(s.kinds)
+         )) filter (where t.tenant = i.tenant)
+         / nullif(sum(t.n) filter (where t.tenant = i.tenant), 0)), 0) end
+    into total, seen
+    from mucluc.version_stat t
+   where t.version_id = p_version and t.part = (
+     select o.part from mucluc.version_stat o
+     where o.version_id = p_version and o.tenant = i.tenant);
+  if seen >= 0.2 * total and seen > 2000 and s.needed is null and i.as_of >= v.hot_from then
     return query select (row_number() over (order by h.distance, h.chunk_id))::int,
                         h.chunk_id, h.distance, 'hnsw'
-      from mucluc.dense_hnsw(p_version, v.dimensions, p_query, p_k, p_collections) h;
+      from mucluc.dense_hnsw(p_version, v.dimensions, p_query, p_k, s) h;
   else
     return query select (row_number() over (order by h.distance, h.chunk_id))::int,
                         h.chunk_id, h.distance, 'exact'
-      from mucluc.dense_exact(p_version, v.dimensions, p_query, p_k, p_collections) h;
+      from mucluc.dense_exact(p_version, v.dimensions, p_query, p_k, s) h;
   end if;
 end $$;
 
@@ -710,106 +927,133 @@ return (select string_agg('''' || replace(replace(t, '\', '\\'), '''', '''''') |
 -- idf of the rarest terms, from GIN and heap without reading a tsvector, keeps the best 400; these
 -- are scored in full. Terms are taken, rarest first, until their document frequencies reach
 -- 20,000. Few visible chunks are scored directly.
-create function search_text(p_version int, p_question text, p_k int,
-                            p_collections text[] default null)
-returns table (rank int, chunk_id uuid, score float8, plan text)
+--
+-- Chunks that hold more of the question's codes whole come first (of these, those with more of them
+-- in the text itself), then those that hold its words as a phrase, then the others. Dates are no
+-- codes here: they say when, not what.
+create function search_text(p_version int, p_question text, p_k int, p_scope jsonb default null)
+returns table (rank int, chunk_id uuid, score float8, plan text, codes int, phrase boolean)
 language plpgsql stable security definer parallel restricted
 set search_path = mucluc, pg_catalog, pg_temp
-set jit = off set max_parallel_workers_per_gather = 0 as $$
+set jit = off set max_parallel_workers_per_gather = 0 set random_page_cost = 1.1 as $$
 declare
   i mucluc.identity := mucluc.me();
+  s mucluc.scope := mucluc.scope_of(p_scope);
+  exact text[];
+  words tsquery := mucluc.phrase_query(p_question);
   terms text[]; dfs float8[]; idfs float8[];
   n float8; avgdl float8;
-  seen bigint;
-  hot_from date;
-  branches text;
+  documents uuid[]; revisions uuid[]; seen bigint;
+  few boolean;  -- visible: then they are all scored
+  hot boolean;
+  shown text; candidates text;
 begin
   if i.tenant is null then return; end if;
-  select coalesce(sum(x.n_chunks), 0) into seen from mucluc.visible(p_version, p_collections) x;
-  if seen = 0 then return; end if;
-  select s.n, s.total_len::float8 / greatest(s.n, 1) into n, avgdl
-    from mucluc.version_stat s where s.version_id = p_version and s.tenant = i.tenant;
+  execute format('select array_agg(v.document_id), array_agg(v.revision_id), sum(v.n_chunks)
+                  from (%s) v', mucluc.visible_query(s))
+    into documents, revisions, seen using i.tenant, mucluc.my_acls(), p_version, i.as_of, s;
+  if coalesce(seen, 0) = 0 then return; end if;
+  few := seen <= 1000;
+  select t.n, t.total_len::float8 / greatest(t.n, 1) into n, avgdl
+    from mucluc.version_stat t where t.version_id = p_version and t.tenant = i.tenant;
   n := greatest(coalesce(n, 0), seen);
   avgdl := coalesce(nullif(avgdl, 0), 100);
   -- A term without a frequency is new since the last run ended, so it is rare.
   select array_agg(t.lexeme order by t.df, t.lexeme), array_agg(t.df order by t.df, t.lexeme),
          array_agg(ln(1 + (n - t.df + 0.5) / (t.df + 0.5)) order by t.df, t.lexeme)
     into terms, dfs, idfs
-    from (select l as lexeme, least(coalesce(s.df, 1), n)::float8 as df
-          from unnest(tsvector_to_array(mucluc.lexemes(p_question))) l
-          left join mucluc.lexeme_stat s
-            on s.version_id = p_version and s.tenant = i.tenant and s.lexeme = l) t;
+    from (select l as lexeme, least(coalesce(f.df, 1), n)::float8 as df
+          from unnest(tsvector_to_array(mucluc.lexemes(concat_ws(E'\n', p_question, s.words)))) l
+          left join mucluc.lexeme_stat f
+            on f.version_id = p_version and f.tenant = i.tenant and f.lexeme = l) t;
   if terms is null then return; end if;
+  exact := array(select c from unnest(mucluc.codes(lower(normalize(p_question, NFC)))) c
+                 where c !~ '^[0-9]{1,4}[/-][0-9]{1,4}([/-][0-9]{1,4})?$');
+  if numnode(words) < 3 then words := null; end if;
 
-  if seen <= 1000 then
-    return query
-      with c as materialized (
-        select e.chunk_id, e.tsv, 1.2 * (0.25 + 0.75 * e.len / avgdl) as kk
-        from (select distinct rc.chunk_id from mucluc.visible(p_version, p_collections) v
-              join mucluc.revision_chunk rc
-                on rc.revision_id = v.revision_id and rc.cut_id = v.cut_id) s
-        join mucluc.entry e on e.chunk_id = s.chunk_id
-        where e.version_id = p_version and e.tenant = i.tenant
-      ), scored as (
-        select c.chunk_id, sum(w.idf * u.tf * 2.2 / (u.tf + c.kk)) as score
-        from c, lateral (
-          select x.lexeme, coalesce(cardinality(x.positions), 1)::float8 as tf
-          from unnest(c.tsv) x where x.lexeme = any(terms)) u
-        join unnest(terms, idfs) w(lexeme, idf) on w.lexeme = u.lexeme
-        group by 1)
-      select (row_number() over (order by s.score desc, s.chunk_id))::int, s.chunk_id, s.score,
-             'direct'
-      from scored s order by s.score desc, s.chunk_id limit p_k;
-    return;
+  -- The chunks of the visible revisions, as entries e. A revision's cut in this version is looked
+  -- up again, not taken from visible(): of ten thousand that would be a long array of texts.
+  shown := format($f$ exists (
+    select 1 from mucluc.revision_chunk rc
+    join mucluc.published p on p.revision_id = rc.revision_id and p.cut_id = rc.cut_id
+    where rc.chunk_id = e.chunk_id and p.version_id = $6 and (p.revision_id = any($3)) %s) $f$,
+    case when not few then 'is true' end);
+  if few then
+    candidates := format($f$
+      c as materialized (
+        select e.chunk_id, e.tsv, e.len
+        from mucluc.entry e
+        where e.version_id = %s and e.tenant = $1 and e.document_id = any($2) %s and %s) $f$,
+      p_version, mucluc.chunk_conditions(s), shown);
+  else
+    select i.as_of >= v.hot_from into hot from mucluc.index_version v where v.id = p_version;
+    -- Documents are looked at inside phase 1, before its limit; a chunk's own revision after it,
+    -- for a few hundred rows. Off the hot set too many chunks could belong to ended revisions, so
+    -- there that comes first; and so does what must not stand in a chunk.
+    select format($f$
+      best as materialized (
+        select b.c from (
+          select e.c, e.chunk_id, e.w from (
+            select z.c, any_value(z.chunk_id) as chunk_id, sum(z.w) as w
+            from (%1$s) z group by z.c) e
+          %2$s order by e.w desc, e.chunk_id %3$s) b
+        %4$s),
+      c as materialized (
+        select e.chunk_id, e.tsv, e.len
+        from mucluc.entry e
+        where e.version_id = %5$s and e.tenant = $1 and e.ctid = any(array(select b.c from best b))
+          and %6$s) $f$,
+      string_agg(format($f$
+          select e.ctid as c, e.chunk_id, %s::float4 as w from mucluc.entry e
+          where e.version_id = %s and e.tenant = $1 and e.tsv @@ %L::tsquery
+            and (e.document_id = any($2)) is true %s %s $f$,
+          z.idf, p_version, mucluc.quote_lexemes(array[z.lexeme]),
+          case when hot then 'and e.hot' end, mucluc.chunk_conditions(s)), ' union all '),
+      case when not hot then 'where ' || shown end,
+      case when s.without is null then 'limit 400' else 'offset 0' end,
+      case when s.without is not null
+           then 'where mucluc.chunk_obeys($6, b.chunk_id, $4, $5) limit 400' end,
+      p_version, shown)
+      into candidates
+      from (select t.lexeme, t.idf, t.place, sum(t.df) over (order by t.place) as budget
+            from unnest(terms, dfs, idfs) with ordinality t(lexeme, df, idf, place)) z
+     where z.budget <= 20000 or z.place = 1;
   end if;
-
-  select v.hot_from into hot_from from mucluc.index_version v where v.id = p_version;
-  select string_agg(format(
-      'select e.ctid as c, e.tableoid as o, e.chunk_id, e.document_id, %s::float4 as w
-       from mucluc.entry e where e.version_id = %s and e.tenant = $1 and e.tsv @@ %L::tsquery %s',
-      z.idf, p_version, mucluc.quote_lexemes(array[z.lexeme]),
-      case when i.as_of >= hot_from then 'and e.hot' else '' end), ' union all ')
-    into branches
-    from (select t.lexeme, t.idf, t.place,
-                 sum(t.df) over (order by t.place) as budget
-          from unnest(terms, dfs, idfs) with ordinality t(lexeme, df, idf, place)) z
-   where z.budget <= 20000 or z.place = 1;
-  -- Documents are joined inside phase 1, before its limit; a chunk's own revision after it, for a
-  -- few hundred rows. Off the hot set too many chunks could belong to ended revisions, so there
-  -- the exact join comes first.
+  -- tf comes from the rank of one term, which is the sum of 1/j^2 over its first tf numbers, divided
+  -- by that of all: exact up to the 255 positions that a tsvector keeps, and ten times quicker than
+  -- unnesting it.
   return query execute format($f$
-    with seen as materialized (select * from mucluc.visible(%1$s, $2)),
-    best as materialized (
-      select b.c, b.o from (
-        select c, o, min(chunk_id::text)::uuid as chunk_id, min(document_id::text)::uuid as document_id,
-               sum(w) as w
-        from (%2$s) z group by c, o) b
-      where b.document_id in (select s.document_id from seen s)
-        and (%3$s or exists (
-          select 1 from mucluc.revision_chunk rc join seen s
-            on s.revision_id = rc.revision_id and s.cut_id = rc.cut_id
-          where rc.chunk_id = b.chunk_id))
-      order by b.w desc, b.chunk_id limit 400),
-    c as materialized (
-      select e.chunk_id, e.tsv, 1.2 * (0.25 + 0.75 * e.len / $3) as kk
-      from mucluc.entry e
-      where e.version_id = %1$s and e.tenant = $1 and e.ctid = any(array(select b.c from best b))
-        and (e.ctid, e.tableoid) in (select b.c, b.o from best b)
-        and exists (select 1 from mucluc.revision_chunk rc join seen s
-                      on s.revision_id = rc.revision_id and s.cut_id = rc.cut_id
-                    where rc.chunk_id = e.chunk_id)),
-    scored as (
-      select c.chunk_id, sum(w.idf * u.tf * 2.2 / (u.tf + c.kk)) as score
-      from c, lateral (
-        select x.lexeme, coalesce(cardinality(x.positions), 1)::float8 as tf
-        from unnest(c.tsv) x where x.lexeme = any($4)) u
-      join unnest($4, $5) w(lexeme, idf) on w.lexeme = u.lexeme
-      group by 1)
-    select (row_number() over (order by s.score desc, s.chunk_id))::int, s.chunk_id, s.score,
-           'two-phase'
-    from scored s order by s.score desc, s.chunk_id limit $6 $f$,
-    p_version, branches, (i.as_of >= hot_from)::text)
-  using i.tenant, p_collections, avgdl, terms, idfs, p_k;
+    with %s,
+    scored as materialized (
+      select c.chunk_id, 2.2 * (%s) as score, %s as codes, %s as own,
+             coalesce(c.tsv @@ $8, false) as phrase
+      from (select c.chunk_id, c.tsv || '' as tsv, 1.2 * (0.25 + 0.75 * c.len / $7) as kk
+            from c offset 0) c
+      where c.tsv @@ $9),
+    ranked as (
+      select r.* from (
+        select * from scored
+        order by codes desc, own desc, phrase desc, score desc, chunk_id offset 0) r
+      %s limit $10)
+    select (row_number() over (order by r.codes desc, r.own desc, r.phrase desc, r.score desc,
+                                        r.chunk_id))::int,
+           r.chunk_id, r.score, %L, r.codes, r.phrase
+    from ranked r order by 1 $f$,
+    candidates,
+    (select string_agg(format($f$
+        %s * (1 - c.kk / (c.kk + round(
+          1 / (1.6449340668 * (1 - ts_rank('{1,1,1,1}', c.tsv, %L))) - 0.5))) $f$,
+        t.idf, mucluc.quote_lexemes(array[t.lexeme])), ' + ' order by t.place)
+     from unnest(terms, idfs) with ordinality t(lexeme, idf, place)),
+    coalesce((select string_agg(format('(c.tsv @@ %L)::int', mucluc.quote_lexemes(array[c])), ' + ')
+              from unnest(exact) c), '0'),
+    coalesce((select string_agg(format('(c.tsv @@ %L)::int', mucluc.quote_lexemes(array['@' || c])),
+                                ' + ') from unnest(exact) c), '0'),
+    case when s.phrases is not null or (s.without is not null and few)
+         then 'where mucluc.chunk_obeys($6, r.chunk_id, $4, $5)' end,
+    case when few then 'direct' else 'two-phase' end)
+  using i.tenant, documents, revisions, i.as_of, s, p_version, avgdl, words,
+        mucluc.quote_lexemes(terms)::tsquery, p_k;
 end $$;
 
 -- The rows behind chunk ids, filtered again: an id alone opens nothing.
@@ -818,23 +1062,30 @@ returns table (chunk_id uuid, document_id uuid, revision_id uuid, uri text, sour
                collection text, title text, heading_path text[], page_start int, page_end int,
                char_start int, char_end int, table_id text, kinds text[], language text,
                valid daterange, stale boolean, text text, added int[], metadata jsonb)
-language sql stable security definer parallel restricted
+language plpgsql stable security definer parallel restricted
 set search_path = mucluc, pg_catalog, pg_temp as $$
+declare
+  i mucluc.identity := mucluc.me();
+  acls int[] := mucluc.my_acls();
+begin
+  return query
   select distinct on (c.id)
-         c.id, d.id, v.revision_id, d.uri, d.source, d.collection, coalesce(r.title, pa.title),
+         c.id, d.id, r.id, d.uri, d.source, d.collection, coalesce(r.title, pa.title),
          c.heading_path, rc.page_start, rc.page_end, rc.char_start, rc.char_end, rc.table_id,
          c.kinds, coalesce(r.language, pa.language), p.valid, d.stale, c.text, c.added, r.metadata
-  from mucluc.visible(p_version) v
-  join mucluc.published p on p.version_id = p_version and p.revision_id = v.revision_id
-  join mucluc.revision_chunk rc on rc.revision_id = v.revision_id and rc.cut_id = v.cut_id
-  join mucluc.chunk c on c.id = rc.chunk_id
-  join mucluc.document d on d.id = v.document_id
-  join mucluc.revision r on r.id = v.revision_id
+  from mucluc.chunk c
+  join mucluc.document d on d.id = c.document_id
+  join mucluc.revision_chunk rc on rc.chunk_id = c.id
+  join mucluc.published p on p.version_id = p_version and p.revision_id = rc.revision_id
+                         and p.cut_id = rc.cut_id
+  join mucluc.revision r on r.id = p.revision_id
   left join lateral (select x.title, x.language from mucluc.parse x
-                     where x.revision_id = r.id limit 1) pa on true
-  where rc.chunk_id = any(p_chunks)
-  order by c.id, rc.ordinal
-$$;
+                     where x.revision_id = r.id order by x.parser_id limit 1) pa on true
+  where c.id = any(p_chunks)
+    and d.tenant = i.tenant and d.deleted_at is null and d.acl_id = any(acls)
+    and p.valid @> i.as_of
+  order by c.id, rc.ordinal;
+end $$;
 
 -- ---------------------------------------------------------------------------------------------
 -- Rights. Deny by default: row-level security on every table, and grants on a few.
@@ -858,8 +1109,8 @@ begin
                ('parse', 'elements'), ('parse', 'title'), ('chunk', 'text'),
                ('chunk', 'heading_path'), ('chunk', 'cells'), ('context', 'prefix'),
                ('embedding_memo', 'embedding'), ('entry', 'embedding'), ('entry', 'tsv'),
-               ('lexeme_stat', 'lexeme'), ('quarantine', 'hint'), ('run', 'options'),
-               ('run', 'report'), ('erasure', 'certificate')) loop
+               ('lexeme_stat', 'lexeme'), ('version_stat', 'kinds'), ('quarantine', 'hint'),
+               ('run', 'options'), ('run', 'report'), ('erasure', 'certificate')) loop
     execute format('alter table mucluc.%I alter column %I set statistics 0', t.relname, t.attname);
   end loop;
 end $$;
@@ -886,11 +1137,11 @@ grant select on document, revision, published, revision_chunk, chunk, entry to m
 
 -- Pure helpers, and the functions that take their identity from the signature alone.
 grant execute on function
-  lexemes(text), fold(text), with_tone(text), codes(text), lexeme_count(tsvector),
+  lexemes(text), fold(text), toned(text), with_tone(text), codes(text), lexeme_count(tsvector),
   challenge(), identify(text, text), me(), my_acls(),
   visible_documents(), visible_revisions(), visible_published(), visible_entries(),
-  resolve(text, text), resolve_version(text, text), search_dense(int, text, vector, int, text[]),
-  search_text(int, text, int, text[]), read_chunks(int, uuid[])
+  resolve(text, text), resolve_version(text, text), search_dense(int, text, vector, int, jsonb),
+  search_text(int, text, int, jsonb), read_chunks(int, uuid[])
   to mucluc_reader;
 
 do $$

@@ -293,7 +293,10 @@ join mucluc.context k on k.chunk_id = x.chunk_id and k.context_id = %(context)s
                      and k.input_sha256 = x.input
 join mucluc.embedding_memo m on m.tenant = %(tenant)s and m.model = %(model)s
                             and m.key = k.embedding_key
-cross join lateral (select mucluc.lexemes(k.prefix || E'\n' || c.text) as tsv) l
+join mucluc.revision r on r.id = %(revision)s
+cross join lateral (select mucluc.entry_lexemes(k.prefix, coalesce(r.title, (
+  select p.title from mucluc.parse p where p.revision_id = r.id order by p.parser_id limit 1)),
+  c.heading_path, c.text) as tsv) l
 where not exists (select 1 from mucluc.entry e where e.chunk_id = x.chunk_id
                   and e.version_id = %(version)s and e.tenant = %(tenant)s
                   and (e.input_sha256 = x.input or not %(newest)s))
@@ -462,13 +465,19 @@ where e.version_id = %(version)s and e.tenant = %(tenant)s and e.hot
 group by u.lexeme;
 
 -- name: count_entries_of_tenant
--- Size and total length of a tenant in a version.
-insert into mucluc.version_stat (version_id, tenant, part, n, total_len)
+-- Size and total length of a tenant in a version, and its chunks of each kind.
+insert into mucluc.version_stat (version_id, tenant, part, n, total_len, kinds)
 select %(version)s, %(tenant)s, coalesce(min(substring(e.tableoid::regclass::text, '\d+$')::int), 0),
-       count(*), coalesce(sum(e.len), 0)
+       count(*), coalesce(sum(e.len), 0), coalesce((
+         select jsonb_object_agg(k.kind, k.n) from (
+           select u.kind, count(*) as n
+           from mucluc.entry x join mucluc.chunk c on c.id = x.chunk_id, unnest(c.kinds) u(kind)
+           where x.version_id = %(version)s and x.tenant = %(tenant)s and x.hot
+           group by u.kind) k), '{}')
 from mucluc.entry e where e.version_id = %(version)s and e.tenant = %(tenant)s and e.hot
 on conflict (version_id, tenant) do update
-set part = excluded.part, n = excluded.n, total_len = excluded.total_len, stale = false;
+set part = excluded.part, n = excluded.n, total_len = excluded.total_len, kinds = excluded.kinds,
+    stale = false;
 
 -- name: mark_statistics_stale
 -- Entries changed: whoever ends a run next counts again, even if this run dies. Once marked, the
@@ -657,12 +666,10 @@ left join lateral (select * from mucluc.promotion x where x.to_version = v.id
 where %(index)s::text is null or v.index_name = %(index)s
 order by v.index_name, v.id;
 
--- name: become_reader
--- From here to the end of the transaction, the reader's rights.
+-- name: begin_reading
+-- One snapshot with the reader's rights; and what the identity of this transaction must quote.
+begin isolation level repeatable read, read only;
 set local role mucluc_reader;
-
--- name: challenge
--- What the identity of this transaction must quote.
 select mucluc.challenge() as challenge;
 
 -- name: identify
@@ -689,13 +696,13 @@ select id from mucluc.document where id = any(%(documents)s::uuid[]);
 -- name: search_dense
 -- Nearest chunks by meaning.
 select rank, chunk_id, distance, plan
-from mucluc.search_dense(%(version)s, %(model)s, %(vector)s, %(k)s, %(collections)s::text[])
+from mucluc.search_dense(%(version)s, %(model)s, %(vector)s, %(k)s, %(scope)s)
 order by rank;
 
 -- name: search_text
--- Best chunks by BM25.
-select rank, chunk_id, score, plan
-from mucluc.search_text(%(version)s, %(question)s, %(k)s, %(collections)s::text[])
+-- Best chunks by BM25, those with the question's codes and words as a phrase first.
+select rank, chunk_id, score, plan, codes, phrase
+from mucluc.search_text(%(version)s, %(question)s, %(k)s, %(scope)s)
 order by rank;
 
 -- name: read_chunks

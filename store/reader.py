@@ -13,6 +13,7 @@ from uuid import UUID
 
 from psycopg import Connection
 from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
 
 from store.database import Store
 from store.errors import coded
@@ -36,12 +37,14 @@ def sign(key: bytes, payload: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What of the visible a search may return; ``None`` and empty ask for nothing.
+    """What of the visible a search may return; ``None``, and no key or phrase, ask for nothing.
 
     ``metadata`` names a key and the values of which one must be stated. A revision holds within
     ``holds_from`` to ``holds_to`` (inclusive) when its effective range and these days meet.
-    ``phrases`` must all stand in a chunk, ``without`` must not: its text, headings and title,
-    compared folded, or with their accents where the phrase has any.
+    A language stands for its regions too (en for en-GB); an empty tuple of collections, sources,
+    languages or kinds allows none. ``phrases`` must all stand in a chunk, ``without`` must not:
+    its text, headings and title, compared folded, or with their accents where the phrase has any;
+    whole words and codes, any punctuation and white space alike.
     """
 
     collections: tuple[str, ...] | None = None
@@ -53,6 +56,25 @@ class Scope:
     holds_to: date | None = None
     phrases: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any] | None:
+        """As the search functions take it; None when it narrows nothing."""
+        found: dict[str, Any] = {
+            name: list(values)
+            for name in ("collections", "sources", "languages", "kinds")
+            if (values := getattr(self, name)) is not None
+        }
+        found |= {
+            name: list(values) for name in ("phrases", "without") if (values := getattr(self, name))
+        }
+        found |= {
+            name: day.isoformat()
+            for name in ("holds_from", "holds_to")
+            if (day := getattr(self, name)) is not None
+        }
+        if self.metadata:
+            found["metadata"] = {key: list(values) for key, values in self.metadata.items()}
+        return found or None
 
 
 EVERYTHING = Scope()
@@ -105,20 +127,19 @@ class Reader:
                 "model": model,
                 "vector": vector,
                 "k": k,
-                "collections": None if scope.collections is None else list(scope.collections),
+                "scope": _json(scope),
             },
         ).fetchall()
 
     def text(self, version: int, question: str, k: int, scope: Scope = EVERYTHING) -> list[DictRow]:
-        """Rows of rank, chunk_id, score (BM25), plan."""
+        """Rows of rank, chunk_id, score (BM25), plan, codes, phrase.
+
+        Ordered by the number of the question's codes that a chunk holds whole, then by whether it
+        holds the question's words as a phrase, then by score.
+        """
         return self.connection.execute(
             query("search_text"),
-            {
-                "version": version,
-                "question": question,
-                "k": k,
-                "collections": None if scope.collections is None else list(scope.collections),
-            },
+            {"version": version, "question": question, "k": k, "scope": _json(scope)},
         ).fetchall()
 
     def read(self, version: int, chunks: Sequence[UUID]) -> dict[UUID, DictRow]:
@@ -129,6 +150,11 @@ class Reader:
         return {row["chunk_id"]: row for row in rows}
 
 
+def _json(scope: Scope) -> Jsonb | None:
+    asked = scope.to_json()
+    return None if asked is None else Jsonb(asked)
+
+
 @contextmanager
 def read_as(store: Store, identity: Identity) -> Iterator[Reader]:
     """Open one read-only snapshot as the reader role with a signed identity.
@@ -136,20 +162,31 @@ def read_as(store: Store, identity: Identity) -> Iterator[Reader]:
     Raises StoreError.
     """
     with coded(), store.pool.connection() as connection:
-        connection.execute("set transaction isolation level repeatable read, read only")
-        connection.execute(query("become_reader"))
-        row = connection.execute(query("challenge")).fetchone()
-        payload = json.dumps(
-            {
-                "tenant": identity.tenant,
-                "principals": sorted(identity.principals),
-                "as_of": identity.as_of.isoformat(),
-                "challenge": row and row["challenge"],
-            },
-            ensure_ascii=False,
-        )
-        connection.execute(
-            query("identify"),
-            {"payload": payload, "signature": sign(store.keys.identity, payload)},
-        )
-        yield Reader(connection)
+        # Begun by hand: the transaction, the role and the challenge are one round trip then. What
+        # is raised inside reaches the pool, which closes or rolls back what it cannot reuse.
+        connection.autocommit = True
+        try:
+            yield _begin(connection, identity, store.keys.identity)
+        finally:
+            if not connection.closed:
+                connection.execute("rollback")
+                connection.autocommit = False
+
+
+def _begin(connection: Connection[DictRow], identity: Identity, key: bytes) -> Reader:
+    # Three statements cannot be prepared, which psycopg would do with the sixth of these.
+    cursor = connection.execute(query("begin_reading"), prepare=False)
+    while cursor.nextset():
+        pass
+    row = cursor.fetchone()
+    payload = json.dumps(
+        {
+            "tenant": identity.tenant,
+            "principals": sorted(identity.principals),
+            "as_of": identity.as_of.isoformat(),
+            "challenge": row and row["challenge"],
+        },
+        ensure_ascii=False,
+    )
+    connection.execute(query("identify"), {"payload": payload, "signature": sign(key, payload)})
+    return Reader(connection)

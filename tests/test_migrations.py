@@ -176,7 +176,7 @@ def test_entries_have_the_lexemes_that_they_would_get_today(old: str) -> None:
     install(old)
     assert one(
         old,
-        "select bool_and(e.tsv = mucluc.lexemes(E'Title\\n' || c.text)"
+        "select bool_and(e.tsv = mucluc.entry_lexemes('Title', null, '{}', c.text)"
         " and e.len = mucluc.lexeme_count(e.tsv))"
         " from mucluc.entry e join mucluc.chunk c on c.id = e.chunk_id",
     )
@@ -187,7 +187,7 @@ def test_entries_have_the_lexemes_that_they_would_get_today(old: str) -> None:
     )
     assert one(old, untouched) == before
     stale = "select array_agg(tenant) from mucluc.version_stat where stale"
-    assert one(old, stale) == ["t"]
+    assert sorted(one(old, stale)) == ["other", "t"]
 
 
 def test_an_owner_who_is_no_superuser_can_migrate(server: str) -> None:

@@ -25,8 +25,8 @@ from store.reader import sign
 
 KEY = b"the identity key of these tests.."
 TODAY = date(2026, 1, 5)
-STAFF = Asker("acme", ("role:staff",), TODAY, None)
-HR = Asker("acme", ("role:staff", "role:hr"), TODAY, None)
+STAFF = Asker("acme", ("role:staff",), TODAY)
+HR = Asker("acme", ("role:staff", "role:hr"), TODAY)
 READABLE = ("document", "revision", "published", "revision_chunk", "chunk", "entry")
 
 
@@ -275,7 +275,7 @@ def test_a_transaction_has_one_identity(ground: Ground) -> None:
 
 def test_another_tenant_with_the_same_principals_sees_its_own(ground: Ground) -> None:
     with attacking(ground) as connection:
-        identify(connection, Asker("globex", ("role:staff", "role:hr"), TODAY, None))
+        identify(connection, Asker("globex", ("role:staff", "role:hr"), TODAY))
         out = everything(connection, ground)
         assert WORLD.documents[2].mark in out
         assert_hidden(out, tuple(d for d in WORLD.documents if d.tenant == "acme"))
@@ -284,7 +284,7 @@ def test_another_tenant_with_the_same_principals_sees_its_own(ground: Ground) ->
 @pytest.mark.parametrize("day", ["0001-01-01", "2026-01-02", "2026-01-03", "9999-12-31"])
 def test_deleted_and_unstated_documents_show_at_no_date(ground: Ground, day: str) -> None:
     with attacking(ground) as connection:
-        identify(connection, Asker("acme", ("role:staff",), date.fromisoformat(day), None))
+        identify(connection, Asker("acme", ("role:staff",), date.fromisoformat(day)))
         out = everything(connection, ground)
         assert VISIBLE.mark in out
         assert_hidden(out, tuple(d for d in HIDDEN if d.number in {2, 3, 4, 7, 8, 9}))
@@ -375,7 +375,7 @@ def test_the_reader_has_the_rights_that_are_written_down_and_no_others(ground: G
             " and has_function_privilege('attacker', p.oid, 'execute')"
         ).fetchall()
         assert {name for (name,) in functions} == {
-            "lexemes", "fold", "with_tone", "codes", "lexeme_count", "challenge", "identify", "me",
+            "lexemes", "fold", "toned", "with_tone", "codes", "lexeme_count", "challenge", "identify", "me",
             "my_acls", "visible_documents", "visible_revisions", "visible_published",
             "visible_entries", "resolve", "resolve_version", "search_dense", "search_text", "read_chunks",
         }  # fmt: skip
@@ -564,7 +564,7 @@ def test_a_cursor_kept_open_shows_what_its_own_transaction_could_see(ground: Gro
         identify(connection, STAFF)
         connection.execute("declare kept cursor with hold for select text from mucluc.chunk")
         connection.commit()
-        identify(connection, Asker("globex", ("role:staff",), TODAY, None))
+        identify(connection, Asker("globex", ("role:staff",), TODAY))
         assert_hidden(repr(connection.execute("fetch all from kept").fetchall()))
         connection.rollback()
         # One that was opened by nobody stays empty or shows the later identity's rows alone.
@@ -678,6 +678,84 @@ def test_errors_of_the_search_functions_carry_codes_and_no_values(ground: Ground
                 connection.execute(call.format(ground.versions[0]))  # type: ignore[arg-type]
             assert_hidden(str(refused.value), WORLD.documents)
             connection.rollback()
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        {"phrases": ["mark0002"]},
+        {"phrases": ["everywhere mark0002"]},
+        {"without": ["mark0001"]},
+        {"sources": ["files", "mail"], "kinds": ["text", "table", "list"]},
+        {"metadata": {"dept": ["hr", "it"]}},
+        {"languages": ["vi", "en", "fr"]},
+        {"collections": ["default", "hr"], "holds_from": "0001-01-01", "holds_to": "9999-12-31"},
+    ],
+)
+def test_a_scope_narrows_and_never_widens_nor_tells_in_plans(
+    ground: Ground, scope: dict[str, Any]
+) -> None:
+    calls = [
+        "mucluc.search_text(%(v)s, 'everywhere mark0002', 100, %(s)s::jsonb)",
+        "mucluc.search_dense(%(v)s, 'model', '[1,0,0,0,0,0,0,0]', 100, %(s)s::jsonb)",
+    ]
+    with attacking(ground) as connection:
+        identify(connection, STAFF)
+        allowed = everything(connection, ground)
+        for version in ground.versions:
+            values = {"v": version, "s": json.dumps(scope)}
+            for call in calls:
+                found = connection.execute(f"select chunk_id::text from {call}", values).fetchall()  # type: ignore[arg-type]
+                assert all(chunk in allowed for (chunk,) in found)
+                plan = connection.execute(
+                    f"explain (analyze, verbose, buffers off) select chunk_id from {call}",  # type: ignore[arg-type]
+                    values,
+                ).fetchall()
+                assert_hidden(
+                    repr(plan).replace("everywhere mark0002", "").replace('"mark0002"', "")
+                )
+                assert "Rows Removed" not in repr(plan) and "entry" not in repr(plan)
+        for phrase in (d.mark for d in NEVER):
+            assert (
+                connection.execute(
+                    "select * from mucluc.search_text(%s, %s, 9, jsonb_build_object('phrases',"
+                    " array[%s]))",
+                    [ground.versions[0], worlds.COMMON, phrase],
+                ).fetchall()
+                == []
+            )
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        "[]",
+        "1",
+        '{"phrase": ["a"]}',
+        '{"metadata": {"dept": "hr"}}',
+        '{"holds_from": "2026-02-31"}',
+        '{"phrases": ["(", "[a", "\\\\", "a{1,99999}", "(?=a)*"]}',
+        '{"metadata": {"dept": [1, null, {"a": "b"}]}}',
+    ],
+)
+def test_errors_of_a_scope_carry_no_row(ground: Ground, scope: str) -> None:
+    for call in (
+        "mucluc.search_text(%s, 'everywhere', 100, %s::jsonb)",
+        "mucluc.search_dense(%s, 'model', '[1,0,0,0,0,0,0,0]', 100, %s::jsonb)",
+    ):
+        with attacking(ground) as connection:
+            identify(connection, STAFF)
+            try:
+                out = repr(
+                    connection.execute(
+                        f"select * from {call}",  # type: ignore[arg-type]
+                        [ground.versions[0], scope],
+                    ).fetchall()
+                )
+                assert_hidden(out)
+            except psycopg.Error as error:
+                assert error.sqlstate in {"MU006", "22008"}
+                assert_hidden(str(error) + repr(error.diag.context), WORLD.documents)
 
 
 @pytest.mark.parametrize(

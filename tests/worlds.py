@@ -1,11 +1,15 @@
 """Made-up worlds of documents: drawn, written straight into the tables, and judged in Python.
 
 ``visible`` is the reference: it says who sees what from the rules in words (docs/design.md, 4),
-day by day, without ranges and without SQL.
+day by day, without ranges and without SQL; and ``within`` what a scope leaves of it, word by word,
+without patterns.
 """
 
 from __future__ import annotations
 
+import json
+import re
+import unicodedata
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,12 +21,37 @@ import numpy as np
 from hypothesis import strategies as st
 from psycopg import Connection
 
+from store.reader import EVERYTHING, Scope
+
 TENANTS = ("acme", "globex")
 PRINCIPALS = ("role:a", "role:b", "role:c", "user:d")
 COLLECTIONS = ("default", "hr")
 FIRST_DAY = date(2026, 1, 1)
 DAYS = 4
 COMMON = "everywhere"  # a word that every chunk holds
+SOURCES = ("files", "mail")
+# What a document's number, a revision's sequence and a chunk's number choose from.
+SAYINGS = (
+    "nghỉ phép năm",
+    "nghi phep nam",
+    "được hoà giải, rồi hòa\n giải tiếp",
+    "mã BH-01 (xem thêm)",
+    "mã BH-01-A và 18.500.000 đồng",
+    "giá 8.500.000đ; 8.500.000 đồng",
+    "policies change / policy",
+    "1.Mục đích: 8,500,000 của Điều 12.3",
+)
+HEADINGS: tuple[tuple[str, ...], ...] = ((), ("Chương II", "Điều 12"), ("Phụ lục BH-01",))
+TITLES = (None, "Quy chế nghỉ phép", "Price list GIA-2026-10")
+LANGUAGES = (("vi", None), ("en-GB", "vi"), (None, "vi"), (None, None))  # stated, of the parser
+METADATA: tuple[dict[str, Any], ...] = (
+    {},
+    {"dept": "hr"},
+    {"dept": ["hr", "it"], "level": 3},
+    {"dept": None, "level": "3", "open": True},
+    {"dept": {"hr": 1}, "level": [3.5, "4"]},
+)
+KINDS = (["text"], ["table"], ["text", "list"])
 DIMENSIONS = 8
 
 MAIN, BUILDING, OTHER, RETIRED = 0, 1, 2, 3  # slots of versions
@@ -62,6 +91,31 @@ class Document:
         """A word that this document's name and chunks hold, and no other's."""
         return f"mark{self.number:04d}"
 
+    @property
+    def source(self) -> str:
+        return SOURCES[self.number % len(SOURCES)]
+
+    @property
+    def title(self) -> str | None:
+        return TITLES[self.number % len(TITLES)]
+
+    def language(self, revision: Revision) -> tuple[str | None, str | None]:
+        """As stated, and as the parser found."""
+        return LANGUAGES[(self.number + revision.sequence) % len(LANGUAGES)]
+
+    def metadata(self, revision: Revision) -> dict[str, Any]:
+        return METADATA[(2 * self.number + revision.sequence) % len(METADATA)]
+
+    def text(self, number: int) -> str:
+        """Of a chunk; its body, from here on, and headings and kinds follow from the numbers."""
+        return f"{COMMON} {self.mark} {SAYINGS[(3 * self.number + number) % len(SAYINGS)]}"
+
+    def headings(self, number: int) -> tuple[str, ...]:
+        return HEADINGS[(self.number + number) % len(HEADINGS)]
+
+    def kinds(self, number: int) -> list[str]:
+        return KINDS[(self.number + 2 * number) % len(KINDS)]
+
     def revision_id(self, revision: Revision) -> UUID:
         return uuid.uuid5(self.id, str(revision.sequence))
 
@@ -80,12 +134,12 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks, for which day, of which collections."""
+    """Who asks, for which day, and of what."""
 
     tenant: str
     principals: tuple[str, ...]
     as_of: date
-    collections: tuple[str, ...] | None
+    scope: Scope = EVERYTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +152,7 @@ class Seen:
     placements: frozenset[tuple[UUID, str, UUID]]
     chunks: frozenset[UUID]
     entries: frozenset[tuple[UUID, int]]
-    searched: tuple[frozenset[UUID], ...]  # by slot, of the asker's collections
+    searched: tuple[frozenset[UUID], ...]  # by slot, within the asker's scope
 
 
 # --- the rules -----------------------------------------------------------------------------------
@@ -127,7 +181,7 @@ def in_force(revisions: Sequence[Revision], day: date) -> Revision | None:
 
 
 def visible_revisions(world: World, asker: Asker, slot: int) -> list[tuple[Document, Revision]]:
-    """What an asker may see of a version, collections apart."""
+    """What an asker may see of a version, the scope apart."""
     found = []
     for document in world.documents:
         if document.tenant != asker.tenant or document.deleted:
@@ -162,12 +216,109 @@ def visible(world: World, asker: Asker, versions: Sequence[int]) -> Seen:
             frozenset(
                 d.chunk_id(n, CUTS[slot])
                 for d, r in found
-                if asker.collections is None or d.collection in asker.collections
                 for n in r.chunks
+                if within(asker.scope, d, r, n, [x for x in d.revisions if slot in x.slots])
             )
             for slot, found in enumerate(by_slot)
         ),
     )
+
+
+# --- scopes --------------------------------------------------------------------------------------
+
+
+def within(scope: Scope, d: Document, r: Revision, number: int, held: Sequence[Revision]) -> bool:
+    """Whether a scope leaves a visible chunk; ``held`` are the document's revisions in the version."""
+    stated, found = d.language(r)
+    language = (stated or found or "").lower()
+    kept = [
+        scope.collections is None or d.collection in scope.collections,
+        scope.sources is None or d.source in scope.sources,
+        scope.languages is None
+        or any(
+            language == w.lower() or language.split("-")[0] == w.lower() for w in scope.languages
+        ),
+        scope.kinds is None or bool(set(scope.kinds) & set(d.kinds(number))),
+        all(_states(d.metadata(r), key, values) for key, values in scope.metadata.items()),
+        _holds(scope, r, held),
+    ]
+    parts = [d.title or "", *d.headings(number), d.text(number)]
+    return (
+        all(kept)
+        and all(stands(phrase, parts) for phrase in scope.phrases)
+        and not any(stands(phrase, parts) for phrase in scope.without if _tokens(phrase))
+    )
+
+
+def _states(metadata: dict[str, Any], key: str, values: Sequence[str]) -> bool:
+    value = metadata.get(key)
+    items = value if isinstance(value, list) else [value]
+    said = [x if isinstance(x, str) else json.dumps(x) for x in items if x is not None]
+    return any(value in said for value in values)
+
+
+def _holds(scope: Scope, revision: Revision, held: Sequence[Revision]) -> bool:
+    if scope.holds_from is None and scope.holds_to is None:
+        return True
+    # Day by day; beyond the drawn days nothing changes any more.
+    span = [FIRST_DAY + timedelta(n) for n in range(-3, DAYS + 4)]
+    first, last = scope.holds_from or span[0], scope.holds_to or span[-1]
+    return any(in_force(held, day) is revision for day in span if first <= day <= last)
+
+
+def stands(phrase: str, parts: Sequence[str]) -> bool:
+    """Whether a phrase's words stand in one of the parts, one after the other, codes whole."""
+    wanted = _tokens(phrase)
+    accents = any(_plain(word) != word for word, _ in wanted)
+    as_compared = _tone_last if accents else _plain
+    words = [as_compared(word) for word, _ in wanted]
+    first, last = _codes_at_the_ends(wanted)
+    for part in parts:
+        there = _tokens(part)
+        for at in range(len(there) - len(words) + 1):
+            end = at + len(words)
+            if [as_compared(word) for word, _ in there[at:end]] != words:
+                continue
+            cut_before = at > 0 and there[at][1]
+            cut_after = end < len(there) and there[end][1]
+            if not (first and cut_before) and not (last and cut_after):
+                return True
+    return not wanted
+
+
+def _tokens(text: str) -> list[tuple[str, bool]]:
+    """Lower-case words, and whether each is joined to the one before, as the parts of a code are."""
+    text = unicodedata.normalize("NFC", text).lower()
+    found, before = [], None
+    for match in re.finditer(r"[^\W_]+", text):
+        between = "" if before is None else text[before : match.start()]
+        thousands = between == "," and text[before - 1].isdigit() and match[0][:3].isdigit()  # type: ignore[operator]
+        joined = bool(between) and (
+            set(between) <= set("-_./") or (thousands and len(match[0]) > 2)
+        )
+        found.append((match[0], joined))
+        before = match.end()
+    return found
+
+
+def _codes_at_the_ends(tokens: list[tuple[str, bool]]) -> tuple[bool, bool]:
+    groups: list[str] = []
+    for word, joined in tokens:
+        groups = [*groups[:-1], groups[-1] + word] if joined else [*groups, word]
+    digit = [any(c.isdigit() for c in group) for group in groups]
+    return (digit[0], digit[-1]) if digit else (False, False)
+
+
+def _plain(word: str) -> str:
+    letters = unicodedata.normalize("NFD", word.replace("đ", "d"))
+    return "".join(c for c in letters if not unicodedata.combining(c))
+
+
+def _tone_last(word: str) -> str:
+    letters = unicodedata.normalize("NFD", word)
+    tones = [c for c in letters if c in "\u0300\u0301\u0303\u0309\u0323"]
+    rest = "".join(c for c in letters if c not in tones)
+    return unicodedata.normalize("NFC", rest) + " ".join(tones)
 
 
 # --- drawing -------------------------------------------------------------------------------------
@@ -199,6 +350,39 @@ slot_sets = st.sampled_from(
 )
 chunk_lists = st.lists(st.integers(0, 4), min_size=1, max_size=3, unique=True).map(tuple)
 contents = st.tuples(stated, stated, days, chunk_lists, slot_sets)
+PHRASES = (
+    "nghỉ phép", "nghi phep nam", "NGHỈ  PHÉP,", "hoà giải", "hòa giải", "BH-01", "BH 01", "01",
+    "8.500.000", "500.000", "18.500.000", "8,500,000", "Điều 12", "dieu 12.3", "mục đích", "muc",
+    "policy", "chế nghỉ", "II Điều", "GIA-2026-10", "gia 2026", "!?", "phép\u0301",
+)  # fmt: skip
+phrases = st.lists(st.sampled_from(PHRASES), min_size=1, max_size=2).map(tuple)
+narrowings = st.one_of(
+    st.fixed_dictionaries({"collections": st.sampled_from([("hr",), COLLECTIONS, ()])}),
+    st.fixed_dictionaries({"sources": st.sampled_from([("mail",), SOURCES, ("nowhere",)])}),
+    st.fixed_dictionaries({"languages": st.sampled_from([("vi",), ("EN",), ("en-GB", "fr"), ()])}),
+    st.fixed_dictionaries({"kinds": st.sampled_from([("table",), ("list", "text"), ()])}),
+    st.fixed_dictionaries(
+        {
+            "metadata": st.dictionaries(
+                st.sampled_from(["dept", "level", "open", "none"]),
+                st.sampled_from([("hr",), ("3",), ("it", "4"), ("true", "3.5"), ("null",), ()]),
+                min_size=1,
+                max_size=2,
+            )
+        }
+    ),
+    st.fixed_dictionaries({"holds_from": days}),
+    st.fixed_dictionaries({"holds_from": days, "holds_to": days}),
+    st.fixed_dictionaries({"holds_to": days}),
+    st.fixed_dictionaries({"phrases": phrases}),
+    st.fixed_dictionaries({"without": phrases}),
+)
+scopes = st.one_of(
+    st.just(EVERYTHING),
+    narrowings.map(lambda one: Scope(**one)),
+    narrowings.map(lambda one: Scope(**one)),
+    st.tuples(narrowings, narrowings).map(lambda two: Scope(**{**two[0], **two[1]})),
+)
 askers = st.builds(
     Asker,
     st.sampled_from([TENANTS[0], TENANTS[0], TENANTS[0], TENANTS[1], "nobody's"]),
@@ -206,7 +390,7 @@ askers = st.builds(
     st.one_of(
         days, days, st.sampled_from([FIRST_DAY - timedelta(400), FIRST_DAY + timedelta(400)])
     ),
-    st.one_of(st.none(), st.sampled_from([None, ("hr",), COLLECTIONS, ()])),
+    scopes,
 )
 changes = st.one_of(
     st.tuples(st.just("acl"), st.integers(0, 9), acls),
@@ -397,29 +581,47 @@ def _acl(connection: Connection[Any], document: Document) -> int | None:
 def _write_document(connection: Connection[Any], d: Document, versions: Sequence[int]) -> None:
     connection.execute(
         "insert into mucluc.document (id, tenant, source, uri, collection, acl_id, deleted_at)"
-        " values (%s, %s, 'files', %s, %s, %s, case when %s then now() end)"
+        " values (%s, %s, %s, %s, %s, %s, case when %s then now() end)"
         " on conflict (id) do update set uri = excluded.uri, collection = excluded.collection,"
         " acl_id = excluded.acl_id, deleted_at = excluded.deleted_at",
-        [d.id, d.tenant, f"{d.mark}/{d.place}.md", d.collection, _acl(connection, d), d.deleted],
+        [
+            d.id,
+            d.tenant,
+            d.source,
+            f"{d.mark}/{d.place}.md",
+            d.collection,
+            _acl(connection, d),
+            d.deleted,
+        ],
     )
     if not d.revisions:
         return
     connection.execute(
         "insert into mucluc.revision (id, document_id, sequence, content_sha256, raw_sha256,"
-        " metadata_sha256, suffix, bytes, stated_from, stated_to, seen_on)"
-        " select x.id, %s, x.sequence, '', '', '', '.md', 1, x.start, x.stop, x.seen"
-        " from unnest(%s::uuid[], %s::int[], %s::date[], %s::date[], %s::date[])"
-        "   as x(id, sequence, start, stop, seen)"
+        " metadata_sha256, suffix, bytes, title, language, metadata, stated_from, stated_to,"
+        " seen_on) select x.id, %s, x.sequence, '', '', '', '.md', 1, %s, x.language, x.metadata,"
+        " x.start, x.stop, x.seen from unnest(%s::uuid[], %s::int[], %s::text[], %s::jsonb[],"
+        " %s::date[], %s::date[], %s::date[])"
+        "   as x(id, sequence, language, metadata, start, stop, seen)"
         " on conflict (id) do update set stated_from = excluded.stated_from,"
         " stated_to = excluded.stated_to",
         [
             d.id,
+            d.title,
             [d.revision_id(r) for r in d.revisions],
             [r.sequence for r in d.revisions],
+            [d.language(r)[0] for r in d.revisions],
+            [json.dumps(d.metadata(r)) for r in d.revisions],
             [r.stated_from for r in d.revisions],
             [r.stated_to for r in d.revisions],
             [r.seen_on for r in d.revisions],
         ],
+    )
+    connection.execute(
+        "insert into mucluc.parse (revision_id, parser_id, elements, language, page_native)"
+        " select x.id, 'p', '[]', x.language, false from unnest(%s::uuid[], %s::text[])"
+        "   as x(id, language) on conflict do nothing",
+        [[d.revision_id(r) for r in d.revisions], [d.language(r)[1] for r in d.revisions]],
     )
     placed = [
         (d.revision_id(r), cut, ordinal, d.chunk_id(n, cut))
@@ -427,11 +629,25 @@ def _write_document(connection: Connection[Any], d: Document, versions: Sequence
         for cut in sorted(set(CUTS.values()))
         for ordinal, n in enumerate(r.chunks)
     ]
-    chunks = sorted({chunk for *_, chunk in placed})
+    numbers = {
+        d.chunk_id(n, cut): n
+        for r in d.revisions
+        for cut in sorted(set(CUTS.values()))
+        for n in r.chunks
+    }
     connection.execute(
         "insert into mucluc.chunk (id, document_id, heading_path, text, kinds, tokens)"
-        " select x, %s, '{}', %s, '{text}', 3 from unnest(%s::uuid[]) x on conflict do nothing",
-        [d.id, f"{COMMON} {d.mark}", chunks],
+        " select x.id, %s, array(select jsonb_array_elements_text(x.headings)), x.text,"
+        " array(select jsonb_array_elements_text(x.kinds)), 3"
+        " from unnest(%s::uuid[], %s::jsonb[], %s::text[], %s::jsonb[])"
+        "   as x(id, headings, text, kinds) on conflict do nothing",
+        [
+            d.id,
+            list(numbers),
+            [json.dumps(d.headings(n)) for n in numbers.values()],
+            [d.text(n) for n in numbers.values()],
+            [json.dumps(d.kinds(n)) for n in numbers.values()],
+        ],
     )
     connection.execute(
         "insert into mucluc.revision_chunk (revision_id, cut_id, ordinal, chunk_id, char_start,"
@@ -459,12 +675,13 @@ def _write_document(connection: Connection[Any], d: Document, versions: Sequence
     )
     connection.execute(
         "insert into mucluc.entry (chunk_id, version_id, tenant, document_id, embedding, tsv, len,"
-        " input_sha256) select x.c, x.v, %s, %s, x.e::public.halfvec, mucluc.lexemes(%s), 2, ''"
-        " from unnest(%s::uuid[], %s::int[], %s::text[]) as x(c, v, e) on conflict do nothing",
+        " input_sha256) select x.c, x.v, %s, %s, x.e::public.halfvec, mucluc.entry_lexemes('', %s,"
+        " k.heading_path, k.text), 2, '' from unnest(%s::uuid[], %s::int[], %s::text[])"
+        "   as x(c, v, e) join mucluc.chunk k on k.id = x.c on conflict do nothing",
         [
             d.tenant,
             d.id,
-            f"{COMMON} {d.mark}",
+            d.title,
             [chunk for chunk, _ in entries],
             [version for _, version in entries],
             [vector(chunk) for chunk, _ in entries],
