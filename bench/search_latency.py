@@ -1,247 +1,154 @@
-"""Search functions against bare statements over the same entries, and eight clients at once."""
+"""Hybrid search against the bare statements over the same 100,000 chunks; recall; eight clients."""
 
 from __future__ import annotations
 
 import argparse
-import random
+import json
 import threading
 import time
-import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import date
-from itertools import accumulate
-from statistics import median, quantiles
+from pathlib import Path
+from statistics import mean, median, quantiles
 from typing import Any
 
 import numpy as np
-import psycopg
-from numpy.typing import NDArray
 from pgvector import Vector
-from psycopg.types.json import Jsonb
 
-from bench.corpus import sentence
 from bench.databases import Server, server
-from bench.ratios import Ratio, facts, machine, table
+from bench.ratios import PAIRS, Ratio, facts, machine, table
+from bench.search_data import (
+    CHUNKS,
+    CLUSTERS,
+    DAY,
+    DIMENSIONS,
+    ELSEWHERE,
+    MODEL,
+    PER_DOCUMENT,
+    SHARES,
+    TENANT,
+    Index,
+    fill,
+    questions,
+)
+from search.fusion import fuse
 from store.database import Store
 from store.reader import Identity, Reader, read_as
-from store.runs import open_run
-from store.versions import Version, active_version, build_indexes, refresh_statistics
 
-CHUNKS, PER_DOCUMENT, DIMENSIONS = 20_000, 10, 384
-CLIENTS, DEPTH, DAY = 8, 50, date(2026, 6, 1)
-TENANT, MODEL = "bench", "bench-model"
-# Share of the documents that each role sees, and so the plan that its searches take.
-ROLES = {"role:all": 1.0, "role:some": 0.1, "role:few": 0.04}
-TERMS = 4
+CLIENTS, DEPTH, SHOWN, QUESTIONS, NEAREST = 8, 50, 10, 200, 10
+SLOWER, RECALL = 1.5, 0.99
 
-
-_SYLLABLES = [a + b + c for a in "bdklmnt" for b in "aeio" for c in ("", "n", "r")]
-_WORDS = [first + second for first in _SYLLABLES for second in _SYLLABLES][:5000]
-_WEIGHTS = list(accumulate(1 / (rank + 1) for rank in range(len(_WORDS))))
-
-
-def _text(draw: random.Random, number: int) -> str:
-    """Two sentences of policy and forty words whose frequencies follow Zipf's law."""
-    policy = " ".join(sentence(draw, ("en", "vi")[number % 2]) for _ in range(2))
-    return f"{policy} {' '.join(draw.choices(_WORDS, cum_weights=_WEIGHTS, k=40))}"
-
-
-def _fill(store: Store, chunks: int) -> tuple[Version, NDArray[np.float32]]:
-    """Write documents, chunks and entries straight into the tables; returns version, vectors.
-
-    Vectors lie around 200 centres, as those of texts on 200 subjects would.
-    """
-    draw, numbers = random.Random(7), np.random.default_rng(7)
-    centres = numbers.standard_normal((200, DIMENSIONS))
-    vectors = centres[numbers.integers(0, 200, chunks)]
-    vectors = vectors + 0.7 * numbers.standard_normal((chunks, DIMENSIONS))
-    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-    documents = [uuid.UUID(int=draw.getrandbits(128)) for _ in range(chunks // PER_DOCUMENT)]
-    ids = [uuid.UUID(int=draw.getrandbits(128)) for _ in range(chunks)]
-    owners = [documents[number // PER_DOCUMENT] for number in range(chunks)]
-    opened = open_run(store, kind="sync", lock_key="bench")
-    run = opened.id
-    with store.transaction(run) as connection, connection.cursor() as cursor:
-        version = cursor.execute(
-            "insert into mucluc.index_version (index_name, name, recipe, chunking_id, context_id,"
-            " model, dimensions) values ('main', 'v1', %s, 'c', 'x', %s, %s) returning *",
-            (Jsonb({"model": MODEL}), MODEL, DIMENSIONS),
-        ).fetchone()
-        if version is None:
-            raise AssertionError("insert returns a row")
-        cursor.execute("select mucluc.open_partition(%s)", (version["id"],))
-        acls = {}
-        for least, share in ROLES.items():
-            wider = [role for role in ROLES if ROLES[role] >= share]
-            row = cursor.execute(
-                "insert into mucluc.acl_set (tenant, principals) values (%s, %s) returning id",
-                (TENANT, sorted(wider)),
-            ).fetchone()
-            acls[least] = row and row["id"]
-
-        def copy(statement: str, rows: list[tuple[Any, ...]]) -> None:
-            with cursor.copy(f"copy mucluc.{statement} from stdin") as out:
-                for row in rows:
-                    out.write_row(row)
-
-        def acl_of(place: int) -> Any:
-            where = place / len(documents)
-            return acls[min((r for r in ROLES if where < ROLES[r]), key=ROLES.__getitem__)]
-
-        copy(
-            "document (id, tenant, source, uri, acl_id, acl_stated)",
-            [(d, TENANT, "s", f"d{n}", acl_of(n), True) for n, d in enumerate(documents)],
-        )
-        copy(
-            "revision (id, document_id, sequence, content_sha256, raw_sha256, metadata_sha256,"
-            " suffix, bytes, seen_on)",
-            [(d, d, 1, b"c", b"r", b"m", ".md", 1, DAY) for d in documents],
-        )
-        copy(
-            "chunk (id, document_id, heading_path, text, kinds, tokens)",
-            [
-                (c, d, ["Section"], _text(draw, n), ["text"], 100)
-                for n, (c, d) in enumerate(zip(ids, owners, strict=True))
-            ],
-        )
-        copy(
-            "revision_chunk (revision_id, cut_id, ordinal, chunk_id, char_start, char_end)",
-            [
-                (d, "cut", n % PER_DOCUMENT, c, 0, 1)
-                for n, (c, d) in enumerate(zip(ids, owners, strict=True))
-            ],
-        )
-        copy(
-            "published (version_id, revision_id, document_id, cut_id, n_chunks, valid)",
-            [(version["id"], d, d, "cut", PER_DOCUMENT, "(,)") for d in documents],
-        )
-        cursor.execute("create temp table vectors (id uuid, v public.vector) on commit drop")
-        with cursor.copy("copy vectors from stdin (format binary)") as out:
-            out.set_types(["uuid", "vector"])
-            for chunk, vector in zip(ids, vectors, strict=True):
-                out.write_row((chunk, Vector(vector)))
-        cursor.execute(
-            "insert into mucluc.entry (chunk_id, version_id, tenant, document_id, embedding, tsv,"
-            " len, input_sha256) select c.id, %s, %s, c.document_id, x.v::halfvec, l.tsv,"
-            " mucluc.lexeme_count(l.tsv), '' from vectors x join mucluc.chunk c using (id),"
-            " lateral (select mucluc.lexemes(c.text) as tsv) l",
-            (version["id"], TENANT),
-        )
-        cursor.execute(
-            "with p as (insert into mucluc.promotion (index_name, alias, to_version, kind, gates,"
-            " passed) values ('main', 'active', %s, 'bootstrap', '{}', true) returning id)"
-            " insert into mucluc.alias select 'main', 'active', %s, p.id from p",
-            (version["id"], version["id"]),
-        )
-        cursor.execute(
-            "insert into mucluc.version_stat values (%s, %s, 0, 0, 0, true)",
-            (version["id"], TENANT),
-        )
-    refresh_statistics(store, run, version["id"], TENANT)
-    opened.release()
-    found = active_version(store, "main")
-    if found is None:
-        raise AssertionError("the alias points at it")
-    build_indexes(store, found)
-    with psycopg.connect(store.url, autocommit=True) as plain:
-        plain.execute("vacuum analyze")
-    return found, vectors
-
+# The two phases of search_text over all entries: no identity, no visible set, no codes or phrases.
+# With the same way to tell how often a word occurs, which is quicker than unnesting.
+BARE_TEXT = """
+create function bench_bm25(q text, k int) returns table (chunk_id uuid, score float8)
+language plpgsql stable set jit = off set max_parallel_workers_per_gather = 0 as $$
+declare n float8; avgdl float8; branches text; score text;
+begin
+  select s.n, s.total_len::float8 / s.n into n, avgdl from mucluc.version_stat s;
+  select string_agg(format('select ctid as c, %s::float4 as w from {entry} where tsv @@ %L',
+                           idf, mucluc.quote_lexemes(array[lexeme])), ' union all ')
+           filter (where budget <= 20000 or place = 1),
+         string_agg(format('%s * (1 - kk / (kk + round(1 / (1.6449340668 *
+           (1 - ts_rank(''{{1,1,1,1}}'', tsv, %L))) - 0.5)))',
+           idf, mucluc.quote_lexemes(array[lexeme])), ' + ')
+    into branches, score
+    from (select l as lexeme, ln(1 + (n - f.df + 0.5) / (f.df + 0.5)) as idf,
+                 sum(f.df) over w as budget, row_number() over w as place
+          from unnest(tsvector_to_array(mucluc.lexemes(q))) l
+          join mucluc.lexeme_stat f on f.lexeme = l
+          window w as (order by f.df, l)) z;
+  if branches is null then return; end if;
+  return query execute format('
+    select x.chunk_id, 2.2 * (%s) from (
+      select e.chunk_id, e.tsv || '''' as tsv, 1.2 * (0.25 + 0.75 * e.len / $1) as kk
+      from {entry} e where e.ctid = any(array(
+        select c from (%s) z group by c order by sum(w) desc limit 400)) offset 0) x
+    order by 2 desc limit $2', score, branches) using avgdl, k;
+end $$
+"""
 
 Call = Callable[[int], str]  # the n-th question -> the plan that ran
 
 
 class Searches:
-    """Pairs of calls: one of ours and the statement that a plain pgvector table would get."""
+    """Calls of ours, and the statements that plain tables would get."""
 
-    def __init__(self, store: Store, version: Version, vectors: NDArray[np.float32]) -> None:
-        self.store, self.version = store, version
-        numbers, draw = np.random.default_rng(11), random.Random(11)
-        near = vectors[numbers.integers(0, len(vectors), 200)]
-        self.queries = near + 0.02 * numbers.standard_normal(near.shape).astype(np.float32)
-        self.questions = []
-        for number in range(200):
-            words = _text(draw, number).split()
-            self.questions.append(" ".join(draw.sample(words, TERMS)))
-        with store.reading() as connection:
-            self.seen = {
-                role: [
-                    row["id"]
-                    for row in connection.execute(
-                        "select d.id from mucluc.document d join mucluc.acl_set a"
-                        " on a.id = d.acl_id where %s = any(a.principals)",
-                        [role],
-                    )
-                ]
-                for role in ROLES
-            }
+    def __init__(self, store: Store, index: Index) -> None:
+        self.store, self.index = store, index
+        self.entry = f"mucluc.entry_{index.version.id}_0"
+        self.asked = questions(QUESTIONS)
+        self.queries = {role: self._queries(role) for role in index.seen}
+        with store.transaction() as connection:
+            connection.execute(BARE_TEXT.format(entry=self.entry))  # type: ignore[arg-type]
 
-    def ask(self, role: str, how: Callable[[Reader], list[dict[str, Any]]]) -> str:
-        """Search as a role: identity, snapshot and filter included; returns the plan."""
-        with read_as(self.store, Identity(tenant=TENANT, principals=(role,), as_of=DAY)) as reader:
-            rows = how(reader)
-        return str(rows[0]["plan"]) if rows else "empty"
+    def _queries(self, role: str) -> Any:
+        """Near entries; for documents that lie elsewhere near those of the other clusters."""
+        draw = np.random.default_rng(11)
+        own = round(CLUSTERS * ELSEWHERE.get(role, 0.0) / 100)
+        near = draw.choice(np.flatnonzero(self.index.clusters >= own), QUESTIONS)
+        noise = 0.02 * draw.standard_normal((QUESTIONS, DIMENSIONS))
+        return (self.index.vectors[near] + noise).astype(np.float32)
 
-    def dense(self, role: str) -> Call:
-        """Search by meaning as a role."""
-        return lambda n: self.ask(
-            role,
-            lambda reader: reader.dense(
-                self.version.id, MODEL, Vector(self.queries[n % 200]), DEPTH
-            ),
-        )
+    def query(self, role: str, number: int) -> Vector:
+        return Vector(self.queries[role][number % QUESTIONS])
 
-    def text(self, role: str) -> Call:
-        """Full text as a role."""
-        return lambda n: self.ask(
-            role,
-            lambda reader: reader.text(self.version.id, self.questions[n % 200], DEPTH),
-        )
+    def reader(self, role: str) -> Any:
+        return read_as(self.store, Identity(tenant=TENANT, principals=(role,), as_of=DAY))
 
-    def bare_dense(self, role: str | None) -> Call:
-        """The nearest entries by a plain statement; with a role, among its documents, exactly."""
-        where = "" if role is None else " where document_id = any(%(seen)s)"
+    def nearest(self, role: str, number: int) -> list[dict[str, Any]]:
+        """Dense search as a role."""
+        with self.reader(role) as reader:
+            return self._dense(reader, role, number)
+
+    def _dense(self, reader: Reader, role: str, number: int) -> list[dict[str, Any]]:
+        version = self.index.version.id
+        return reader.dense(version, MODEL, self.query(role, number), DEPTH)
+
+    def hybrid(self, role: str) -> Call:
+        """A whole search but for embedding the question: identity, both retrievers, fused, read."""
+
+        def call(n: int) -> str:
+            with self.reader(role) as reader:
+                version = reader.resolve("main")
+                if version is None:
+                    raise AssertionError("the alias points at a version")
+                found = {
+                    "dense": self._dense(reader, role, n),
+                    "text": reader.text(version["version_id"], self.asked[n % QUESTIONS], DEPTH),
+                }
+                fused = fuse({k: [r["chunk_id"] for r in rows] for k, rows in found.items()})
+                reader.read(version["version_id"], [chunk for chunk, _ in fused[:SHOWN]])
+            return " + ".join(str(rows[0]["plan"]) if rows else "empty" for rows in found.values())
+
+        return call
+
+    def bare_dense(self, role: str, plan: str) -> Call:
+        """The nearest entries by one statement: of all by the index, or exactly of a role's."""
         near = f"embedding::halfvec({DIMENSIONS}) <=> %(query)s::vector::halfvec({DIMENSIONS})"
-        hot = " where hot" if role is None else ""
-        statement = (
-            f"select chunk_id from mucluc.entry_{self.version.id}_0{where}{hot}"
-            f" order by {near} limit {DEPTH}"
-        )
+        where = "hot" if plan == "hnsw" else "document_id = any(%(seen)s)"
+        statement = f"select chunk_id from {self.entry} where {where} order by {near} limit {DEPTH}"
+        seen = [self.index.documents[n] for n in np.flatnonzero(self.index.seen[role])]
 
         def call(n: int) -> str:
             with self.store.pool.connection() as connection:
                 connection.execute("set local hnsw.ef_search = 200")
-                if role is not None:
-                    connection.execute("set local enable_indexscan = off")
-                connection.execute(
-                    statement,
-                    {"query": Vector(self.queries[n % 200]), "seen": self.seen.get(role or "")},
-                    prepare=False,  # a generic plan would be worse, and the bare call has the best
-                ).fetchall()
-            return "bare"
+                if plan != "hnsw":
+                    connection.execute("set local random_page_cost = 1.1")
+                values = {"query": self.query(role, n), "seen": seen if plan != "hnsw" else None}
+                # A generic plan would be worse, and the bare call has the best.
+                connection.execute(statement, values, prepare=False).fetchall()  # type: ignore[arg-type]
+            return plan
 
         return call
 
-    def bare_text(self, role: str | None) -> Call:
-        """The usual ``tsv @@ query order by ts_rank``; with a role, among its documents."""
-        where = "" if role is None else " and document_id = any(%(seen)s)"
-        statement = (
-            f"select chunk_id from mucluc.entry_{self.version.id}_0,"
-            " (select mucluc.quote_lexemes(tsvector_to_array(mucluc.lexemes(%(question)s)))"
-            f"::tsquery as q) x where tsv @@ q{where} order by ts_rank(tsv, q) desc limit {DEPTH}"
-        )
-
-        def call(n: int) -> str:
-            with self.store.pool.connection() as connection:
-                connection.execute(
-                    statement,
-                    {"question": self.questions[n % 200], "seen": self.seen.get(role or "")},
-                    prepare=False,
-                ).fetchall()
-            return "bare"
-
-        return call
+    def bare_text(self, n: int) -> str:
+        """Two-phase BM25 over all."""
+        with self.store.pool.connection() as connection:
+            connection.execute(
+                "select * from bench_bm25(%s, %s)", (self.asked[n % QUESTIONS], DEPTH)
+            ).fetchall()
+        return "two-phase"
 
 
 def _milliseconds(call: Call, number: int) -> float:
@@ -250,28 +157,63 @@ def _milliseconds(call: Call, number: int) -> float:
     return 1000 * (time.perf_counter() - begun)
 
 
-def _compare(name: str, ours: Call, bare: Call, budget: float) -> list[Ratio]:
-    """Ask in turn for ``budget`` seconds; ratios of the medians and of the 95th percentiles."""
+def _speed(searches: Searches, role: str, budget: float, pairs: int) -> list[Ratio]:
+    """Ask in turn; hybrid by the sum of the two bare statements, at the median and the tail."""
+    ours = searches.hybrid(role)
     plan = ours(0)
-    bare(0)
-    mine: list[float] = []
-    theirs: list[float] = []
-    end, number = time.monotonic() + budget, 0
-    while time.monotonic() < end or number < 20:
-        mine.append(_milliseconds(ours, number))
-        theirs.append(_milliseconds(bare, number))
-        number += 1
-    tail = [quantiles(values, n=20)[-1] for values in (mine, theirs)]
-    told = {
-        "plan": plan,
-        "questions": number,
-        "ours p50/p95 ms": [round(median(mine), 1), round(tail[0], 1)],
-        "bare p50/p95 ms": [round(median(theirs), 1), round(tail[1], 1)],
-    }
+    bare = searches.bare_dense(role, plan.partition(" ")[0])
+    middles, tails = [], []
+    told: dict[str, list[list[float]]] = {"hybrid": [], "bare dense": [], "bare text": []}
+    number = 0
+    for _ in range(pairs):
+        times: list[list[float]] = [[], [], []]
+        end, least = time.monotonic() + budget, number + 20
+        while time.monotonic() < end or number < least:
+            for taken, call in zip(times, (ours, bare, searches.bare_text), strict=True):
+                taken.append(_milliseconds(call, number))
+            number += 1
+        p50 = [median(taken) for taken in times]
+        p95 = [quantiles(taken, n=20)[-1] for taken in times]
+        middles.append(p50[0] / (p50[1] + p50[2]))
+        tails.append(p95[0] / (p95[1] + p95[2]))
+        for name, a, b in zip(told, p50, p95, strict=True):
+            told[name].append([round(a, 1), round(b, 1)])
+    name = f"hybrid, {role}% visible ({plan})"
     return [
-        Ratio(name=f"{name} ({plan}), p50", pairs=(median(mine) / median(theirs),), facts=told),
-        Ratio(name=f"{name} ({plan}), p95", pairs=(tail[0] / tail[1],)),
+        Ratio(name=f"{name}, p50", pairs=tuple(middles)),
+        Ratio(
+            name=f"{name}, p95",
+            pairs=tuple(tails),
+            aim=SLOWER,
+            facts={"p50/p95 ms": told, "questions": number},
+        ),
     ]
+
+
+def _recall(searches: Searches, role: str, count: int) -> Ratio:
+    """Share of the ten nearest visible entries that the dense search has among its first ten."""
+    index = searches.index
+    visible = np.flatnonzero(index.seen[role][index.owners])
+    # As stored: halves, of which the distance is taken too.
+    stored = index.vectors[visible].astype(np.float16).astype(np.float32)
+    lengths = np.linalg.norm(stored, axis=1)
+    recalls, plans, taken = [], set(), []
+    for number in range(count):
+        asked = searches.queries[role][number].astype(np.float16).astype(np.float32)
+        distance = -(stored @ asked) / lengths
+        best = {index.ids[visible[n]] for n in np.argsort(distance)[:NEAREST]}
+        begun = time.perf_counter()
+        found = searches.nearest(role, number)
+        taken.append(1000 * (time.perf_counter() - begun))
+        plans |= {str(row["plan"]) for row in found}
+        recalls.append(len(best & {row["chunk_id"] for row in found[:NEAREST]}) / len(best))
+    return Ratio(
+        name=f"recall@{NEAREST} of dense search, {role}% visible ({', '.join(sorted(plans))})",
+        pairs=(mean(recalls),),
+        aim=RECALL,
+        higher_is_better=True,
+        facts={"chunks": len(visible), "questions": count, "p50 ms": round(median(taken), 1)},
+    )
 
 
 def _throughput(call: Call, budget: float) -> float:
@@ -295,54 +237,43 @@ def _throughput(call: Call, budget: float) -> float:
     return sum(counts) / (time.perf_counter() - begun)
 
 
-def _clients(name: str, ours: Call, bare: Call, budget: float, pairs: int) -> Ratio:
+def _clients(searches: Searches, role: str, budget: float, pairs: int) -> Ratio:
+    ours = searches.hybrid(role)
+    bare_dense = searches.bare_dense(role, ours(0).partition(" ")[0])
+
+    def bare(n: int) -> str:
+        return bare_dense(n) + searches.bare_text(n)
+
     rates = [(_throughput(ours, budget), _throughput(bare, budget)) for _ in range(pairs)]
     return Ratio(
-        name=f"{name}, {CLIENTS} clients, searches/s",
+        name=f"hybrid, {role}% visible, {CLIENTS} clients, searches/s",
         pairs=tuple(mine / theirs for mine, theirs in rates),
         higher_is_better=True,
         facts={
-            "ours/s": [round(mine) for mine, _ in rates],
-            "bare/s": [round(theirs) for _, theirs in rates],
+            "ours/s": [round(mine, 1) for mine, _ in rates],
+            "bare/s": [round(theirs, 1) for _, theirs in rates],
         },
     )
 
 
-def run(place: Server, *, chunks: int = CHUNKS, budget: float = 8.0, pairs: int = 3) -> list[Ratio]:
-    """Fill an index and compare; ``budget`` seconds for each comparison."""
+def run(
+    place: Server, *, chunks: int = CHUNKS, budget: float = 6.0, pairs: int = PAIRS
+) -> list[Ratio]:
+    """Fill an index and compare; ``budget`` seconds for each round of each comparison."""
     with ExitStack() as stack:
         store = stack.enter_context(place.store())
-        version, vectors = _fill(store, chunks)
-        searches = Searches(store, version, vectors)
-        everybody, some, few = ROLES
-        found = _compare(
-            "dense, all visible", searches.dense(everybody), searches.bare_dense(None), budget
-        )
-        found += _compare(
-            "dense, 10% visible", searches.dense(some), searches.bare_dense(some), budget
-        )
-        found += _compare(
-            "text, all visible", searches.text(everybody), searches.bare_text(None), budget
-        )
-        found += _compare("text, 4% visible", searches.text(few), searches.bare_text(few), budget)
-        found.append(
-            _clients(
-                "dense, all visible",
-                searches.dense(everybody),
-                searches.bare_dense(None),
-                budget / 4,
-                pairs,
-            )
-        )
-        found.append(
-            _clients(
-                "text, all visible",
-                searches.text(everybody),
-                searches.bare_text(None),
-                budget / 4,
-                pairs,
-            )
-        )
+        begun = time.monotonic()
+        index = fill(store, chunks)
+        print(f"{chunks} chunks of {index.texts} in {time.monotonic() - begun:.0f} s", flush=True)
+        searches = Searches(store, index)
+        found = []
+        for role in ("100", "20", "1"):
+            found += _speed(searches, role, budget, pairs)
+        least = NEAREST / PER_DOCUMENT  # a role that sees fewer documents has no ten nearest
+        for role, percent in {**SHARES, **ELSEWHERE}.items():
+            if percent / 100 * len(index.documents) >= least:
+                found.append(_recall(searches, role, 50))
+        found.append(_clients(searches, "100", budget, pairs))
     return found
 
 
@@ -350,13 +281,19 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chunks", type=int, default=CHUNKS)
-    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--seconds", type=float, default=6.0, help="of each round")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="rounds of each comparison")
+    parser.add_argument("--json", type=Path, help="write the ratios to this file, too")
     asked = parser.parse_args()
-    print(machine())
+    busy = machine()
+    print(busy, flush=True)
     with server() as place:
-        ratios = run(place, chunks=asked.chunks, budget=asked.seconds)
+        ratios = run(place, chunks=asked.chunks, budget=asked.seconds, pairs=asked.pairs)
     print(table(ratios))
     print(facts(ratios))
+    if asked.json:
+        found = {"machine": busy, "ratios": [ratio.to_json() for ratio in ratios]}
+        asked.json.write_text(json.dumps(found, ensure_ascii=False, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
