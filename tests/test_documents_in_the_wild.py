@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tomllib
 import unicodedata
 import zipfile
 from datetime import date, datetime
@@ -17,7 +18,7 @@ from wild_grids import FORMATS, Fact, Wild, grids
 from chunkers.chunk import ChunkingRecipe
 from enrich.embedders import load
 from evals.facts import score_file
-from evals.quality import rows_of
+from evals.quality import FLOORS, floors_here, rows_of
 from parsers import excel, word
 from parsers.elements import Kind
 from parsers.registry import parse_file
@@ -498,3 +499,15 @@ def test_tables_drawn_with_characters_are_tables(kind: str, suffix: str) -> None
 def test_lines_that_only_look_alike_are_no_table(text: str) -> None:
     parsed = parse_file(text.encode(), suffix=".txt")
     assert all(element.kind is not Kind.TABLE for element in parsed.elements)
+
+
+# --- the floors of make quality ------------------------------------------------------------------
+
+
+def test_floors_are_higher_where_all_optional_tools_are_installed() -> None:
+    floors = tomllib.loads(FLOORS.read_text(encoding="utf-8"))
+    bare = floors_here(floors, "tesseract=no soffice=yes")
+    assert bare == floors_here(floors, "tesseract=eng soffice=yes")
+    full = floors_here(floors, "tesseract=eng+osd+vie soffice=yes")
+    assert full["all"]["texts"] > bare["all"]["texts"]
+    assert all(full["all"][measure] >= floor for measure, floor in bare["all"].items())
