@@ -20,7 +20,7 @@ from parsers.pdf_columns import (
     rows_of,
 )
 from parsers.pdf_drawings import Rule
-from parsers.pdf_lattice import Grid
+from parsers.pdf_lattice import Grid, is_numeric
 from parsers.pdf_records import build_grid
 from parsers.pdf_words import Line
 
@@ -88,6 +88,7 @@ def _runs(rows: list[Row]) -> list[tuple[int, int]]:
             index - last > 4
             or not _keeps_pace(rows, last, index)
             or _prose_between(rows, last, index)
+            or _opens_another(rows, last, index)
         ):
             runs.append((start, last))
             start = -1
@@ -106,6 +107,25 @@ def _keeps_pace(rows: list[Row], upper: int, lower: int) -> bool:
         b.line.top - a.line.bottom < 2.6 * max(a.line.size, b.line.size)
         for a, b in pairwise(rows[upper : lower + 1])
     )
+
+
+def _opens_another(rows: list[Row], upper: int, lower: int) -> bool:
+    """Whether a title set apart and a row of names under it begin another table.
+
+    The title of a group has records under it, which hold figures.
+    """
+    for index in range(upper + 1, lower):
+        title, under = rows[index], rows[index + 1]
+        space = title.line.top - rows[index - 1].line.bottom
+        is_apart = space > 0.6 * title.line.size + (under.line.top - title.line.bottom)
+        if (
+            len(title.parts) == 1
+            and is_apart
+            and len(under.parts) > 1
+            and not any(is_numeric(part.text) for part in (*title.parts, *under.parts))
+        ):
+            return True
+    return False
 
 
 def _prose_between(rows: list[Row], upper: int, lower: int) -> bool:

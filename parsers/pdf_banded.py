@@ -177,16 +177,35 @@ def _cells(run: list[Band], xs: list[float]) -> Cells:
         if len(band.row.parts) == 1:
             placed[0, len(xs) - 1] = band.row.line.words
         else:
-            for part in band.row.parts:
+            parts = [piece for part in band.row.parts for piece in _cut_aligned(part, columns)]
+            for part in parts:
                 inside = [
                     col
-                    for col, (a, b) in enumerate(pairwise(xs))
-                    if part.x0 >= a - 1 and part.x1 <= b + 1
+                    for col, (left, right) in enumerate(pairwise(xs))
+                    if part.x0 >= left - 1 and part.x1 <= right + 1
                 ]
                 span = (inside[0], inside[0] + 1) if inside else columns.span(part)
                 placed.setdefault(span, []).extend(part.words)
+            if len(parts) == columns.count > len(placed):
+                placed = {(col, col + 1): part.words for col, part in enumerate(parts)}
         found.append(placed)
     return found
+
+
+def _cut_aligned(part: Line, columns: Columns) -> list[Line]:
+    """Cut headings that stand close together before each word that begins where a column does.
+
+    A heading over several columns begins elsewhere, or its first word would begin one too.
+    """
+    starts = [core[0] for core in columns.cores]
+    if all(abs(part.x0 - start) > EDGE for start in starts):
+        return [part]
+    cuts = [
+        index
+        for index, (a, b) in enumerate(pairwise(part.words), start=1)
+        if a.x1 < b.x0 and any(abs(b.x0 - start) < 1.5 for start in starts)
+    ]
+    return [Line(part.words[i:j]) for i, j in pairwise([0, *cuts, len(part.words)])]
 
 
 def _is_table(run: list[Band], cells: Cells, n_cols: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,10 @@ EDGE = 3.0  # points within which two edges are aligned
 FULL = 0.75  # share of the table's width that a line must cover to part all columns
 PROSE_WORDS = 4.2
 PROSE_FILL = 0.72
+
+_ITEM = re.compile(
+    r"^(?:[^\w\s]|\(?(?:\d{1,3}|[a-zđ]|[ivx]{1,5})[.)]|\d{1,2}(?:\.\d{1,2})+\.?)$", re.I
+)
 
 Span = tuple[int, int]  # first column, column after the last
 Piece = tuple[Span, Line]
@@ -188,10 +193,16 @@ def _drop_thin(rows: Sequence[Row], edges: list[float]) -> list[float]:
             for col in range(len(edges) - 1)
         ]
         least = min(range(len(counts)), key=lambda col: counts[col])
-        if counts[least] >= min(2, len(rows)):
+        if counts[least] >= min(2, len(rows)) or _is_named(rows[0], edges):
             return edges
         del edges[least if least > 0 else 1]
     return edges
+
+
+def _is_named(row: Row, edges: Sequence[float]) -> bool:
+    """Whether the first row has a heading for each column, the empty ones too."""
+    found = [_column(part, edges) for part in row.parts]
+    return found == list(range(len(edges) - 1))
 
 
 def _column(part: Line, edges: Sequence[float]) -> int:
@@ -225,7 +236,8 @@ def _has_cells(rows: list[Row], columns: list[list[Line]]) -> bool:
     everything = [text for column in texts for text in column]
     is_contents = any(leader in text for text in everything for leader in ("....", "…", ". . ."))
     is_form = any(fmean(text.endswith(":") for text in column) > 0.5 for column in texts)
-    is_list = len(columns) == 2 and (max(len(text) for text in texts[0]) < 5 or figures[1] < 0.7)
+    is_numbered = fmean(bool(_ITEM.match(text)) for text in texts[0]) > 0.5
+    is_list = len(columns) == 2 and (is_numbered or figures[1] < 0.7)
     has_words = any(char.isalpha() for text in everything for char in text)
     is_contents = is_contents or (len(columns) == 2 and _are_pages(texts[1]))
     if is_contents or is_form or is_list or not has_words:

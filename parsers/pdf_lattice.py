@@ -310,23 +310,32 @@ def split_rows(grid: Grid) -> Grid:
 
 
 def split_spans(grid: Grid) -> Grid:
-    """Part a cell over several columns that holds headings a wide space apart.
+    """Part a cell over several columns that holds texts a wide space apart.
 
-    The lines between the columns then begin below it. The first row may be the table's title.
+    The lines between the columns then begin below it, or are drawn in some rows only. The first
+    row may be the table's title, and is parted only where it names every column.
     """
     cells: list[GridCell] = []
     for cell in grid.cells:
-        is_title = cell.row == 0 and cell.col_span == grid.n_cols
-        lines = lines_of(cell.words) if cell.col_span > 1 and not is_title else []
-        parts = segments_of(lines[0], 1.2 * lines[0].size) if len(lines) == 1 else []
+        parts = _side_by_side(cell.words) if cell.col_span > 1 else []
+        is_title = cell.row == 0 and cell.col_span == grid.n_cols != len(parts)
         cuts = [_edge_between(a, b, grid.xs) for a, b in pairwise(parts)]
-        if not cuts or None in cuts:
+        if not cuts or None in cuts or is_title or len(set(cuts)) < len(cuts):
             cells.append(cell)
             continue
         edges = [cell.col, *(cut for cut in cuts if cut is not None), cell.col + cell.col_span]
         for part, start, end in zip(parts, edges, edges[1:], strict=False):
             cells.append(GridCell(cell.row, start, cell.row_span, end - start, part.words))
     return Grid(grid.xs, grid.ys, cells, grid.header_rows, grid.ruled)
+
+
+def _side_by_side(words: Sequence[Word]) -> list[Line]:
+    """Words of a cell parted where white runs through all its lines."""
+    if not words:
+        return []
+    lines = lines_of(words)
+    gap = (1.2 if len(lines) == 1 else 0.85) * lines[0].size
+    return segments_of(Line(sorted(words, key=lambda word: word.x0)), gap)
 
 
 def _edge_between(left: Line, right: Line, xs: Sequence[float]) -> int | None:

@@ -16,6 +16,7 @@ from parsers.pdf_words import Line, Word, lines_of
 MIN_GUTTER = 8.0  # points between two columns of text
 MIN_COLUMN_LINES = 3
 MIN_PROSE_LINES = 8
+MAX_BAND = 120.0  # points; taller fills are the ground of a page or of a box
 Item = Line | Grid
 Finder = Callable[[list[Line], Sequence[Grid]], list[Grid]]
 Gaps = list[tuple[float, float]]
@@ -140,15 +141,17 @@ def _near(box: Box, height: float) -> bool:
 
 
 def _band_edges(page: Page) -> list[float]:
-    """Heights at which bands of colour begin and end: rows of a table end there."""
-    return sorted(
-        {
-            round(edge, 1)
-            for x0, top, x1, bottom in page.fills
-            if x1 - x0 > 0.3 * page.width and 6 < bottom - top < 80
-            for edge in (top, bottom)
-        }
-    )
+    """Heights at which bands of colour begin and end: rows of a table end there.
+
+    Some programs fill each cell by itself: fills of one height side by side are one band.
+    """
+    widths: dict[tuple[float, float], float] = {}
+    for x0, top, x1, bottom in page.fills:
+        if 6 < bottom - top < MAX_BAND:
+            key = (round(top), round(bottom))
+            widths[key] = widths.get(key, 0.0) + x1 - x0
+    bands = [key for key, width in widths.items() if width > 0.3 * page.width]
+    return sorted({edge for band in bands for edge in band})
 
 
 def _parts(lines: list[Line], barriers: Sequence[Grid]) -> list[list[Line]]:

@@ -43,7 +43,7 @@ def _spread(row: Row, columns: Columns, rules: Sequence[Rule]) -> list[Piece]:
     """Each piece of a row with the columns it stands over."""
     pieces = [piece for part in row.parts for piece in cut_at_gutters(part, columns)]
     spans = [columns.span(piece) for piece in pieces]
-    if len(pieces) == columns.count > 2 and len(set(spans)) < len(spans):
+    if len(pieces) == columns.count > len(set(spans)):
         return [((col, col + 1), piece) for col, piece in enumerate(pieces)]
     for rule in rules:
         _widen(spans, pieces, columns, rule)

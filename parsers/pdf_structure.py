@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from statistics import median
 
 from parsers.elements import Element, Kind
 from parsers.pdf_blocks import Block, is_listed, strip_bullet
@@ -14,6 +15,7 @@ from parsers.pdf_words import SOFT_HYPHEN
 from parsers.text import has_text, one_line
 
 MAX_LEVEL = 6
+TITLE_SIZE = 1.4  # times the usual size of numbered headings
 _ENDS = (".", "!", "?", ":", ";", "”", "…", ".”", ")")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _HALVES = re.compile(rf"(?<={SOFT_HYPHEN})")  # a cell's text after each hyphen in doubt
@@ -261,6 +263,10 @@ def _rank(text: str, legal: int | None, *, caps: bool) -> int:
 def _levels(styles: Sequence[Style]) -> dict[Style, int]:
     """Number the heading styles: larger before smaller, bold before plain, then by numbering."""
     legal = [style for style in styles if style[2] <= 3]
+    if legal:
+        # The title in capitals is no chapter, though it is set like their names.
+        usual = median(style[0] for style in legal)
+        legal = [style for style in legal if style[0] > TITLE_SIZE * usual]
     top = min((style[0] for style in legal), default=0.0)
     sizes = sorted({style[0] for style in styles})
     bucket: dict[float, float] = {}
@@ -269,8 +275,9 @@ def _levels(styles: Sequence[Style]) -> dict[Style, int]:
         bucket[size] = near[0] if near else size
 
     def key(style: Style) -> tuple[float, int, int]:
-        numbered = style[2] in {1, 2, 3} and sum(s[2] == style[2] for s in styles) > 1
-        return (bucket[top] if numbered and legal else bucket[style[0]], style[1], style[2])
+        numbered = style in legal and style[2] in {1, 2, 3}
+        numbered = numbered and sum(s[2] == style[2] for s in legal) > 1
+        return (bucket[top] if numbered else bucket[style[0]], style[1], style[2])
 
     keys = sorted({key(style) for style in styles})
     return {style: min(keys.index(key(style)) + 1, MAX_LEVEL) for style in styles}
