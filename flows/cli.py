@@ -14,6 +14,7 @@ from flows.cli_inspect import inspect
 from flows.cli_search import search
 from flows.cli_sync import sync
 from flows.cli_versions import versions
+from flows.cli_why import why
 
 app = typer.Typer(
     name="mucluc",
@@ -30,7 +31,7 @@ A first try, without a settings file:
   [bold]mucluc search "annual leave" --tenant acme --as role:staff[/]
 """,
     epilog="Exit codes: 0 done, 1 failed, 2 wrong use, 3 done with quarantined or withheld "
-    "documents, 4 another run holds the lock.",
+    "documents, 4 another run holds the lock, 5 not among the results (why).",
 )
 
 
@@ -96,6 +97,7 @@ def serve(
 
 app.command()(sync)
 app.command()(search)
+app.command()(why)
 app.command()(backfill)
 app.command()(versions)
 app.command()(inspect)

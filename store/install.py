@@ -37,6 +37,11 @@ def install(url: str) -> None:
     try:
         with psycopg.connect(url) as connection:
             _install(connection)
+    except psycopg.errors.InsufficientPrivilege:
+        raise DatabaseUnusable(
+            "The role of DATABASE_URL may not read mucluc's tables. Every command of mucluc works "
+            "with the rights of the pipeline's role, which owns them; name that role."
+        ) from None
     except psycopg.ProgrammingError as exc:
         if exc.sqlstate is not None:
             raise

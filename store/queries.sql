@@ -708,3 +708,66 @@ order by rank;
 -- name: read_chunks
 -- What there is to show of these chunks.
 select * from mucluc.read_chunks(%(version)s, %(chunks)s::uuid[]);
+
+-- name: why_documents
+-- A tenant's documents at a URI or ending in it, whoever may see them, for the operator.
+select d.id, d.uri, d.source, d.collection, d.deleted_at, d.stale, d.first_seen, d.acl_stated,
+       coalesce(a.principals, '{}') as principals, coalesce(a.denied, '{}') as denied,
+       q.reason, q.hint, q.attempts, q.last_at
+from mucluc.document d
+left join mucluc.acl_set a on a.id = d.acl_id
+left join mucluc.quarantine q on q.document_id = d.id
+where d.tenant = %(tenant)s::text
+  and right('/' || normalize(d.uri, NFC), length(%(uri)s::text) + 1)
+      = '/' || normalize(%(uri)s::text, NFC)
+order by d.deleted_at nulls first, length(d.uri), d.uri collate "C", d.id;
+
+-- name: why_names
+-- Living documents whose names hold one of these words, folded: what may have been meant.
+select distinct d.uri from mucluc.document d
+where d.tenant = %(tenant)s::text and d.deleted_at is null
+  and exists (select 1 from unnest(%(words)s::text[]) w
+              where strpos(mucluc.fold(lower(d.uri)), w) > 0)
+limit %(most)s::int;
+
+-- name: why_version
+-- The version that an alias means, or one by its name; when the alias came to it.
+select v.id as version_id, v.index_name, v.name, v.state, p.promoted_at as since
+from mucluc.index_version v
+left join mucluc.alias a on a.version_id = v.id and a.index_name = v.index_name
+                        and a.name = %(alias)s::text
+left join mucluc.promotion p on p.id = a.promotion_id
+where v.index_name = %(index)s::text
+  and case when %(name)s::text is null then a.name is not null else v.name = %(name)s::text end;
+
+-- name: why_homes
+-- Versions that hold a revision of a document.
+select v.index_name, v.name, v.state,
+       array(select a.name from mucluc.alias a where a.version_id = v.id order by 1) as aliases
+from mucluc.index_version v
+where exists (select 1 from mucluc.published p
+              where p.version_id = v.id and p.document_id = %(document)s::uuid)
+order by v.id;
+
+-- name: why_revisions
+-- A document's revisions, and the range in which a version holds each.
+select r.id, r.sequence, coalesce(r.title, x.title) as title,
+       coalesce(r.language, x.language) as language, r.metadata, r.stated_from, r.stated_to,
+       p.valid, p.n_chunks, coalesce(x.warnings, '{}') as warnings
+from mucluc.revision r
+left join mucluc.published p on p.revision_id = r.id and p.version_id = %(version)s::int
+left join lateral (select y.title, y.language, y.warnings from mucluc.parse y
+                   where y.revision_id = r.id limit 1) x on true
+where r.document_id = %(document)s::uuid
+order by r.sequence;
+
+-- name: why_chunks
+-- Chunks of a document's revisions in a version, and whether each has its entry.
+select rc.revision_id, rc.ordinal, c.id, c.heading_path, c.text, c.kinds, c.warnings,
+       e.chunk_id is not null as has_entry
+from mucluc.published p
+join mucluc.revision_chunk rc on rc.revision_id = p.revision_id and rc.cut_id = p.cut_id
+join mucluc.chunk c on c.id = rc.chunk_id
+left join mucluc.entry e on e.chunk_id = c.id and e.version_id = %(version)s::int
+where p.document_id = %(document)s::uuid and p.version_id = %(version)s::int
+order by rc.revision_id, rc.ordinal;

@@ -488,7 +488,8 @@ def open_versions(connection: Connection[Any]) -> list[int]:
     ):
         row = connection.execute(
             "insert into mucluc.index_version (index_name, name, recipe, chunking_id, context_id,"
-            " model, dimensions, state, modulus) values (%s, %s, '{}', %s, 'x', 'model', %s, %s, 2)"
+            " model, dimensions, state, modulus)"
+            """ values (%s, %s, '{"model": "model"}', %s, 'x', 'model', %s, %s, 2)"""
             " returning id",
             [index, f"v{slot}", CUTS[slot], DIMENSIONS, state],
         ).fetchone()
