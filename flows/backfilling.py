@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
-from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from enrich.embedders import describe_speed, load, probe
 from flows.filling import FillReport, FillRequest, open_fill
@@ -18,8 +16,9 @@ from flows.opening import open_from
 from flows.prefect_env import configure
 from flows.progress import StageProgress
 from flows.settings import Settings
+from flows.settings_tables import Name
 from flows.settings_tables import Recipe as Asked
-from flows.syncing import SETTINGS_FILE, SyncFailed
+from flows.syncing import SyncFailed, settings_file
 from parsers.registry import FAMILIES
 from store import filling
 from store.database import Store
@@ -87,6 +86,11 @@ def target_of(
     store: Store, settings: Settings, index: str, name: str | None, changes: Mapping[str, str]
 ) -> Target:
     """Which version to build, and whether it is there. Opens nothing. Raises CannotBackfill."""
+    try:
+        TypeAdapter(Name | None).validate_python(name)
+    except ValidationError as exc:
+        words = exc.errors()[0]["msg"].removeprefix("Value error, ")
+        raise CannotBackfill(f"--name: {words}.") from None
     active = active_version(store, index)
     if active is None:
         raise CannotBackfill(
@@ -220,7 +224,7 @@ def backfill_from_settings(
 
     Raises CannotBackfill, SyncFailed, LockHeldError.
     """
-    settings = Settings.load(_settings_file())
+    settings = Settings.load(settings_file())
     with open_from(settings) as store:
         configure(settings.home, store.url)
         target = target_of(store, settings, index, name, changes)
@@ -230,8 +234,3 @@ def backfill_from_settings(
     if report.failed:
         raise SyncFailed("+".join(sorted(set(report.failed))))
     return report.to_json()
-
-
-def _settings_file() -> Path | None:
-    named = os.environ.get(SETTINGS_FILE)
-    return Path(named) if named else None

@@ -11,6 +11,7 @@ import typer
 from flows.cli_backfill import backfill
 from flows.cli_eval import evaluate
 from flows.cli_inspect import inspect
+from flows.cli_promote import promote, rollback
 from flows.cli_search import search
 from flows.cli_sync import sync
 from flows.cli_versions import versions
@@ -31,7 +32,8 @@ A first try, without a settings file:
   [bold]mucluc search "annual leave" --tenant acme --as role:staff[/]
 """,
     epilog="Exit codes: 0 done, 1 failed, 2 wrong use, 3 done with quarantined or withheld "
-    "documents, 4 another run holds the lock, 5 not among the results (why).",
+    "documents, 4 another run holds the lock, 5 a version did not pass its gates, 6 not among the "
+    "results (why).",
 )
 
 
@@ -99,6 +101,8 @@ app.command()(sync)
 app.command()(search)
 app.command()(why)
 app.command()(backfill)
+app.command()(promote)
+app.command()(rollback)
 app.command()(versions)
 app.command()(inspect)
 app.command("eval")(evaluate)

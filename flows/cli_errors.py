@@ -18,7 +18,8 @@ class Exit(IntEnum):
     WRONG_USE = 2
     DONE_BUT = 3  # with quarantined or withheld documents
     LOCKED = 4  # another run holds the lock
-    NOT_SHOWN = 5  # why: the expected document is not among the results
+    REFUSED = 5  # a version did not pass its gates
+    NOT_SHOWN = 6  # why: the expected document is not among the results
 
 
 def console() -> Console:

@@ -45,6 +45,10 @@ class Tally:
             with self._lock:
                 self._seconds[stage] += time.perf_counter() - begun  # type: ignore[assignment]
 
+    def seconds_of(self, stage: str) -> float:
+        """Seconds of one stage."""
+        return round(float(self._seconds[stage]), 3)
+
     def seconds(self) -> dict[str, float]:
         """Seconds by stage, in the order of the stages."""
         return {stage: round(float(self._seconds[stage]), 3) for stage in STAGES}

@@ -72,6 +72,12 @@ def with_model_of_index(store: Store, request: SyncRequest) -> SyncRequest:
     return request.model_copy(update={"recipe": recipe})
 
 
+def settings_file() -> Path | None:
+    """The settings file that a scheduled run's environment names, if it names one."""
+    named = os.environ.get(SETTINGS_FILE)
+    return Path(named) if named else None
+
+
 def known(store: Store, request: SyncRequest) -> bool:
     """Whether this source was ever read."""
     return last_root(store, request.tenant, request.source) is not None
@@ -82,8 +88,7 @@ def sync_all(settings: Settings | None = None) -> dict[str, Any]:
 
     Raises SyncFailed at the end when one failed or is held by another run.
     """
-    named = os.environ.get(SETTINGS_FILE)
-    settings = settings or Settings.load(Path(named) if named else None)
+    settings = settings or Settings.load(settings_file())
     reports: dict[str, Any] = {}
     failures: list[str] = []
     with open_from(settings) as store:

@@ -632,9 +632,9 @@ from (select embedding from mucluc.entry where version_id = %(version)s
 -- name: add_promotion
 -- The gates' result, or the reason for going without.
 insert into mucluc.promotion (index_name, alias, from_version, to_version, kind, gates, passed,
-                              forced, reason)
+                              forced, reason, promoted_by)
 values (%(index)s, %(alias)s, %(from)s, %(to)s, %(kind)s, %(gates)s, %(passed)s, %(forced)s,
-        %(reason)s)
+        %(reason)s, coalesce(%(by)s, current_user))
 returning id;
 
 -- name: point_alias
@@ -666,10 +666,165 @@ left join lateral (select * from mucluc.promotion x where x.to_version = v.id
 where %(index)s::text is null or v.index_name = %(index)s
 order by v.index_name, v.id;
 
+-- name: alias_target
+-- Where an alias points, and by which promotion.
+select a.version_id, p.from_version, p.promoted_at from mucluc.alias a
+join mucluc.promotion p on p.id = a.promotion_id
+where a.index_name = %(index)s and a.name = %(alias)s;
+
+-- name: last_promotion
+-- How a version passed its gates, or why it went without.
+select gates, passed, forced, reason from mucluc.promotion
+where index_name = %(index)s and to_version = %(version)s order by id desc limit 1;
+
+-- name: version_by_id
+-- A version.
+select * from mucluc.index_version where id = %(version)s;
+
+-- name: remove_alias
+-- Nobody asks this way any more.
+delete from mucluc.alias where index_name = %(index)s and name = %(alias)s;
+
+-- name: completeness
+-- The gate "complete": live documents that lack a revision; revisions whose count is not that of
+-- their placements; placements without an entry, and in how many documents.
+select (select count(distinct p.document_id)
+        from mucluc.published p join mucluc.document d on d.id = p.document_id
+        where p.version_id = %(like)s and d.deleted_at is null
+          and not exists (select 1 from mucluc.published q where q.version_id = %(version)s
+                          and q.revision_id = p.revision_id)) as missing_documents,
+       (select count(*) from mucluc.published p
+        join mucluc.document d on d.id = p.document_id
+        where p.version_id = %(version)s and d.deleted_at is null
+          and p.n_chunks <> (select count(*) from mucluc.revision_chunk rc
+                             where rc.revision_id = p.revision_id and rc.cut_id = p.cut_id))
+         as miscounted_revisions,
+       h.missing_entries, h.documents_without_entries
+from (select count(*) as missing_entries, count(distinct p.document_id) as documents_without_entries
+      from mucluc.published p
+      join mucluc.document d on d.id = p.document_id
+      join mucluc.revision_chunk rc on rc.revision_id = p.revision_id and rc.cut_id = p.cut_id
+      where p.version_id = %(version)s and d.deleted_at is null
+        and not exists (select 1 from mucluc.entry e where e.chunk_id = rc.chunk_id
+                        and e.version_id = %(version)s)) h;
+
+-- name: coverage
+-- How much of the text that a revision's chunks cover in one version they cover in another.
+with covered as (
+  select p.version_id, p.revision_id, p.document_id,
+         (select coalesce(sum(upper(x) - lower(x)), 0)
+          from (select unnest(range_agg(int4range(rc.char_start, rc.char_end))) as x
+                from mucluc.revision_chunk rc
+                where rc.revision_id = p.revision_id and rc.cut_id = p.cut_id) z)::float8 as chars
+  from mucluc.published p join mucluc.document d on d.id = p.document_id
+  where p.version_id in (%(version)s, %(like)s) and d.deleted_at is null)
+select count(*) as compared,
+       count(*) filter (where n.chars < %(thin)s * o.chars) as thin_revisions,
+       coalesce(sum(n.chars) / nullif(sum(o.chars), 0), 1)::float8 as text_share
+from covered o join covered n on n.revision_id = o.revision_id
+where o.version_id = %(like)s and n.version_id = %(version)s;
+
+-- name: fallback_contexts
+-- Entries of a version whose context is a stand-in.
+select count(*) as contexts, count(*) filter (where k.fallback) as fallbacks
+from mucluc.entry e
+join mucluc.index_version v on v.id = e.version_id
+join mucluc.context k on k.chunk_id = e.chunk_id and k.input_sha256 = e.input_sha256
+                     and k.context_id = v.context_id
+where e.version_id = %(version)s;
+
+-- name: vector_shape
+-- The gate "vectors": size and length of all of them; of a sample, how many differ, how many of
+-- their texts do, and the length of their mean (1: all point one way).
+select (select count(*) from mucluc.entry where version_id = %(version)s) as entries,
+       (select count(*) from mucluc.entry where version_id = %(version)s
+        and vector_dims(embedding) <> %(dimensions)s) as other_dimensions,
+       (select count(*) from mucluc.entry where version_id = %(version)s
+        and not (l2_norm(embedding) between 0.98 and 1.02)) as not_unit,
+       count(distinct md5(s.embedding::text)) as different,
+       count(distinct s.embedding_key) as different_texts,
+       coalesce(l2_norm(avg(s.embedding)), 0) as mean_length
+from (select e.embedding, k.embedding_key
+      from mucluc.entry e
+      join mucluc.index_version v on v.id = e.version_id
+      join mucluc.context k on k.chunk_id = e.chunk_id and k.input_sha256 = e.input_sha256
+                           and k.context_id = v.context_id
+      where e.version_id = %(version)s and vector_dims(e.embedding) = %(dimensions)s
+      order by e.chunk_id limit 20000) s;
+
+-- name: vector_sample
+-- Vectors with the texts that they stand for, another sample each time.
+select e.embedding::vector as embedding, k.prefix, c.text
+from mucluc.entry e
+join mucluc.index_version v on v.id = e.version_id
+join mucluc.context k on k.chunk_id = e.chunk_id and k.input_sha256 = e.input_sha256
+                     and k.context_id = v.context_id
+join mucluc.chunk c on c.id = e.chunk_id
+where e.version_id = %(version)s
+order by md5(e.chunk_id::text || %(seed)s::text) limit %(limit)s;
+
+-- name: validity_differences
+-- Of documents with the same revisions in both versions: those that hold on other days.
+with both_have as (
+  select p.document_id,
+         array_agg(p.revision_id order by p.revision_id)
+           filter (where p.version_id = %(like)s) as old,
+         array_agg(p.revision_id order by p.revision_id)
+           filter (where p.version_id = %(version)s) as new
+  from mucluc.published p join mucluc.document d on d.id = p.document_id
+  where p.version_id in (%(version)s, %(like)s) and d.deleted_at is null
+  group by 1
+), alike as (select document_id from both_have where old = new)
+select (select count(*) from alike) as compared,
+       (select count(distinct o.document_id) from alike a
+        join mucluc.published o on o.document_id = a.document_id and o.version_id = %(like)s
+        join mucluc.published n on n.revision_id = o.revision_id and n.version_id = %(version)s
+        where o.valid <> n.valid) as other_days;
+
+-- name: probe_identities
+-- Who probes a version for leaks: the ACL sets with the most documents, by tenant.
+select x.tenant, x.principals, x.denied
+from (select a.tenant, a.principals, a.denied, count(*) as n,
+             row_number() over (partition by a.tenant order by count(*) desc, a.id) as place
+      from mucluc.acl_set a join mucluc.document d on d.acl_id = a.id
+      where exists (select 1 from mucluc.published p
+                    where p.document_id = d.id and p.version_id in (%(version)s, %(like)s))
+      group by a.id) x
+where x.place <= %(each)s
+order by x.tenant, x.place;
+
+-- name: probe_days
+-- Days on which what holds changes: the last ones that are past.
+select distinct lower(p.valid) - 1 as day from mucluc.published p
+where p.version_id = %(like)s and not isempty(p.valid) and lower(p.valid) > '0001-01-01'
+  and lower(p.valid) <= %(today)s
+order by day desc limit 3;
+
+-- name: become_search
+-- From here to the end of the transaction, the rights of the search functions' owner.
+set local role mucluc_search;
+
+-- name: compare_visible
+-- What the identity of this transaction sees in two versions, and documents that both versions
+-- have and only one shows.
+with o as materialized (select distinct document_id from mucluc.visible(%(like)s)),
+n as materialized (select distinct document_id from mucluc.visible(%(version)s))
+select (select count(*) from o) as old, (select count(*) from n) as new,
+       (select count(*) from (table o except table n) x
+        where exists (select 1 from mucluc.published p where p.document_id = x.document_id
+                      and p.version_id = %(version)s)) as lost,
+       (select count(*) from (table n except table o) x
+        where exists (select 1 from mucluc.published p where p.document_id = x.document_id
+                      and p.version_id = %(like)s)) as gained;
+
 -- name: begin_reading
 -- One snapshot with the reader's rights; and what the identity of this transaction must quote.
 begin isolation level repeatable read, read only;
 set local role mucluc_reader;
+select mucluc.challenge() as challenge;
+
+-- name: challenge
+-- What the identity of this transaction must quote.
 select mucluc.challenge() as challenge;
 
 -- name: identify

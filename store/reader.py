@@ -179,6 +179,18 @@ def _begin(connection: Connection[DictRow], identity: Identity, key: bytes) -> R
     while cursor.nextset():
         pass
     row = cursor.fetchone()
+    return _sign(connection, identity, key, row)
+
+
+def identify(connection: Connection[DictRow], store: Store, identity: Identity) -> None:
+    """Sign who asks, for the rest of the connection's transaction."""
+    row = connection.execute(query("challenge")).fetchone()
+    _sign(connection, identity, store.keys.identity, row)
+
+
+def _sign(
+    connection: Connection[DictRow], identity: Identity, key: bytes, row: DictRow | None
+) -> Reader:
     payload = json.dumps(
         {
             "tenant": identity.tenant,

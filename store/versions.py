@@ -363,6 +363,7 @@ def bootstrap(store: Store, run: int, version: Version, gates: Mapping[str, Any]
                 "passed": True,
                 "forced": False,
                 "reason": None,
+                "by": None,
             },
         ).fetchone()
         connection.execute(

@@ -13,21 +13,27 @@ from typing import Any
 
 import pytest
 
+from chunkers.chunk import ChunkingRecipe
 from enrich.embedders import load, probe
-from flows import changes, filling, stages
+from flows import changes, filling, judging, stages
 from flows.filling import FillJob, FillReport, FillRequest, open_fill
 from flows.finishing import make_report
-from flows.job import SyncJob, open_job
-from flows.lanes import lane_of, recipe_of
+from flows.job import SyncJob, enter, open_job
+from flows.judging import PromoteJob, PromotionReport
+from flows.lanes import Lane, lane_of, recipe_of
 from flows.progress import StageProgress
 from flows.report import Report
 from flows.request import SyncRequest, request_for
 from flows.settings import Settings
 from flows.settings_tables import Limits, Recipe, Source
+from flows.swapping import versions_for
 from parsers.registry import parser_id_for
 from search.request import Candidate, RetrievalPolicy, SearchRequest
 from search.retrieval import retrieve
 from store.database import Store
+from store.filling import lock_key
+from store.runs import open_run
+from store.versions import Recipe as Kept
 from store.versions import active_version, open_version
 
 NOW = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
@@ -135,6 +141,47 @@ def backfill(
         before("index")
         filling.index(job)
         report = filling.make_report(job)
+        job.run.close(store, "done", report.to_json())
+        return report
+    finally:
+        job.close()
+
+
+def open_promotion(
+    store: Store, name: str, *, index: str = "main", alias: str = "active", **asked: Any
+) -> PromoteJob:
+    """A promotion's job; ``asked`` are fields of it."""
+    version, active = versions_for(store, index, name, alias)
+    recipe = Kept.from_json(version.recipe)
+    wanted = FillRequest(index=index, version=name, timezone="UTC", now=NOW)
+    run = open_run(store, kind="promote", lock_key=lock_key(version.id))
+    lane = Lane(
+        version=version,
+        recipe=recipe,
+        embedder=load(recipe.model),
+        chunking=ChunkingRecipe(**recipe.chunking),
+    )
+    return enter(
+        PromoteJob(
+            run, store, StageProgress(shown=False), NOW, Limits(), request=wanted, lane=lane,
+            like=active, alias=alias, by="tests", fallback_share=0.05, **asked,
+        )
+    )  # fmt: skip
+
+
+def promote(
+    store: Store,
+    name: str,
+    before: Callable[[str], None] = lambda step: None,
+    **asked: Any,
+) -> PromotionReport:
+    """Promote a version step by step, as the flow does."""
+    job = open_promotion(store, name, **asked)
+    try:
+        for step in ("catch_up", "judge", "swap"):
+            before(step)
+            getattr(judging, step)(job)
+        report = judging.make_report(job)
         job.run.close(store, "done", report.to_json())
         return report
     finally:

@@ -290,14 +290,14 @@ def test_the_command_ends_with_0_or_5_and_its_remedy_works(
     assert done.exit_code == Exit.DONE, done.output
     assert "It is result 1" in done.output and "✗" not in done.output
     done = call("why", *asked, "--as", "role:staff", "--expect", "old.md", "--json")
-    assert done.exit_code == Exit.NOT_SHOWN == 5
+    assert done.exit_code == Exit.NOT_SHOWN == 6
     found = json.loads(done.stdout)
     assert (found["fell_out"], found["shown"], found["rank"]) == ("valid", False, None)
     command = shlex.split(found["brings_back"][0])
     again = call(*command[1:], "--json")
     assert "old.md" in {r["uri"] for r in json.loads(again.stdout)["results"]}
     done = call("why", *asked, "--expect", "hr/leave.md")
-    assert done.exit_code == 5 and "✗" in done.output and "role:staff" in done.output
+    assert done.exit_code == 6 and "✗" in done.output and "role:staff" in done.output
     assert call("why", *asked, "--expect", "#words").exit_code == 2
 
 

@@ -1,0 +1,192 @@
+"""Runs a promotion or a rollback from beginning to end, and writes what the gates found."""
+
+from __future__ import annotations
+
+import getpass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from chunkers.chunk import ChunkingRecipe
+from enrich.embedders import load
+from flows.filling import FillRequest
+from flows.job import enter
+from flows.judging import PromoteJob, PromotionReport
+from flows.lanes import Lane
+from flows.opening import open_from
+from flows.prefect_env import configure
+from flows.progress import StageProgress
+from flows.promotion_page import write_pages
+from flows.settings import Settings
+from flows.syncing import SyncFailed, settings_file
+from store import promotions
+from store.database import Store
+from store.filling import lock_key
+from store.promotions import ACTIVE, Swap
+from store.runs import open_run
+from store.versions import Recipe, Version, active_version, named_version
+
+ALIASES = (ACTIVE, "canary", "shadow")
+
+
+class CannotPromote(Exception):
+    """What was asked cannot be promoted. The message says why; ``hint`` names the next command."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class Refused(Exception):
+    """A scheduled promotion did not pass. ``code`` names the gates."""
+
+    def __init__(self, refused_by: list[str]) -> None:
+        self.code = "refused_by_" + "+".join(refused_by)
+        super().__init__(self.code)
+
+
+def versions_for(store: Store, index: str, name: str, alias: str) -> tuple[Version, Version]:
+    """The version to promote and the active one. Raises CannotPromote."""
+    if alias not in ALIASES:
+        raise CannotPromote(f"there is no alias {alias}.", f"There are {', '.join(ALIASES)}.")
+    active = active_version(store, index)
+    if active is None:
+        raise CannotPromote(
+            f"index {index} has no active version yet.", "Its first one is made by: mucluc sync"
+        )
+    version = named_version(store, index, name)
+    if version is None or version.state not in {"building", "ready"}:
+        state = "not there" if version is None else version.state
+        raise CannotPromote(f"version {name} of index {index} is {state}.", "See: mucluc versions")
+    if version.id == active.id:
+        raise CannotPromote(f"version {name} is the active one of index {index} already.")
+    return version, active
+
+
+def run_promotion(
+    store: Store,
+    settings: Settings,
+    version: Version,
+    active: Version,
+    *,
+    alias: str = ACTIVE,
+    force: bool = False,
+    reason: str | None = None,
+    shown: bool = False,
+) -> PromotionReport:
+    """Promote a version through the Prefect flow.
+
+    Raises LockHeldError (another job works on the version), SyncFailed, ModelUnavailable.
+    """
+    recipe = Recipe.from_json(version.recipe)
+    lane = Lane(
+        version=version,
+        recipe=recipe,
+        embedder=load(recipe.model),
+        chunking=ChunkingRecipe(**recipe.chunking),
+    )
+    request = FillRequest(
+        index=version.index_name,
+        version=version.name,
+        limits=settings.limits,
+        timezone=settings.timezone,
+        modulus=settings.versions.entry_hash_modulus,
+    )
+    run = open_run(
+        store,
+        kind="promote",
+        lock_key=lock_key(version.id),
+        options=request.model_dump(mode="json") | {"alias": alias, "forced": force},
+    )
+    now = datetime.fromisoformat(run.started_on).astimezone(ZoneInfo(settings.timezone))
+    with StageProgress(shown=shown) as progress:
+        job = enter(
+            PromoteJob(
+                run,
+                store,
+                progress,
+                now,
+                settings.limits,
+                request=request,
+                lane=lane,
+                like=active,
+                alias=alias,
+                by=_whoami(),
+                fallback_share=settings.versions.fallback_share,
+                force=force,
+                reason=reason,
+            )
+        )
+        try:
+            # Prefect takes a second to import; commands that only read do without it.
+            from flows.promoting import promote_version  # noqa: PLC0415
+
+            report: PromotionReport = promote_version(job.run.id)
+            job.run.close(store, "done", report.to_json())
+        except BaseException as exc:
+            job.run.close(store, "failed", None)
+            if isinstance(exc, Exception):
+                raise SyncFailed(getattr(exc, "code", None) or type(exc).__name__) from exc
+            raise
+        finally:
+            job.close()
+    return report
+
+
+def report_folder(settings: Settings) -> Path:
+    """Where the pages of promotions are written unless somewhere else is named."""
+    return settings.home / "reports"
+
+
+def run_rollback(store: Store, index: str, alias: str = ACTIVE) -> Swap:
+    """Go back to the version before. Raises NoWayBack."""
+    return promotions.rollback(store, index, alias=alias, by=_whoami())
+
+
+def promote_from_settings(
+    name: str, index: str, alias: str, *, force: bool, reason: str | None
+) -> dict[str, Any]:
+    """A scheduled promotion, with the settings that the environment names.
+
+    Raises CannotPromote, Refused, SyncFailed, LockHeldError.
+    """
+    if force and not reason:
+        raise CannotPromote("forcing a version needs a reason, which is kept.")
+    settings = Settings.load(settings_file())
+    with open_from(settings) as store:
+        configure(settings.home, store.url)
+        version, active = versions_for(store, index, name, alias)
+        report = run_promotion(
+            store, settings, version, active, alias=alias, force=force, reason=reason
+        )
+    write_pages(report, report_folder(settings))
+    if not report.promoted:
+        raise Refused(report.refused_by)
+    return report.to_json()
+
+
+def rollback_from_settings(index: str, alias: str) -> dict[str, Any]:
+    """A rollback with the settings that the environment names. Raises NoWayBack."""
+    settings = Settings.load(settings_file())
+    with open_from(settings) as store:
+        return describe(run_rollback(store, index, alias))
+
+
+def describe(swap: Swap) -> dict[str, Any]:
+    """A swap as JSON."""
+    return {
+        "index": swap.index,
+        "alias": swap.alias,
+        "from": swap.old,
+        "to": swap.new,
+        "kind": swap.kind,
+        "behind": swap.behind,
+    }
+
+
+def _whoami() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
