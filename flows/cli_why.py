@@ -101,7 +101,7 @@ def why(
 
     For the operator: it looks past the filters with the pipeline's rights in the database, and
     names documents and principals that the asker may not see. Ends with exit code 0 when the
-    document is among the first k results, with 5 when it is not.
+    document is among the first k results, with 6 when it is not.
 
     [bold]mucluc why "nghi phep nam" --expect nghi-phep-2026.docx --tenant acme --as role:staff[/]
     [bold]mucluc why "giá BH-01" --expect "bang-gia.xlsx#8.500.000" --tenant acme --as role:sales[/]

@@ -50,7 +50,7 @@ MADE: dict[str, Callable[[], bytes]] = {
     ),
     "deck.pptx": deck,
     "drawn.txt": lambda: "\n\n".join(DRAWN.values()).encode(),
-    "drawn.md": lambda: f"# Giá\n\n{DRAWN['grid']}\n\n{DRAWN['lines']}\n".encode(),
+    "drawn.md": f"# Giá\n\n{DRAWN['grid']}\n\n{DRAWN['lines']}\n".encode,
 }  # fmt: skip
 
 
