@@ -416,6 +416,12 @@ begin
   if x ~ '[0-9_]' then
     v := v || array_to_tsvector(codes(x));
   end if;
+  -- The parts of names in code (webhookSecret, DiffExecutor), which people also write apart.
+  if t ~ '[a-z0-9][A-Z]' then
+    v := v || to_tsvector('mucluc.words', array_to_string(array(
+      select lower(regexp_replace(m[1], '([a-z0-9])([A-Z])', '\1 \2', 'g'))
+      from regexp_matches(t, '\m([[:alnum:]]*[a-z0-9][A-Z][[:alnum:]]*)', 'g') m), ' '));
+  end if;
   return v;
 end $$;
 

@@ -137,6 +137,8 @@ def test_i9_no_statistics_are_kept_of_words_names_and_vectors(store: Store) -> N
         ("version v1.2.3", "v1.2.3"),
         ("the policies were changed", "policy changes"),
         ("Đơn đặt hàng", "don dat hang"),
+        ("Call setWebhookSecret before DiffExecutor.run", "diff executor, webhook secret"),
+        ("Call setWebhookSecret before DiffExecutor.run", "DiffExecutor setwebhooksecret"),
     ],
 )
 def test_every_lexeme_of_what_people_type_is_in_the_document(

@@ -56,6 +56,30 @@ return array(
     '\m(điều|dieu|khoản|khoan|mục|muc|chương|chuong|phụ lục|phu luc|clause|section|article|chapter'
     '|appendix|annex)\s+([0-9]{1,4}(?:[.][0-9]{1,4})*)(?![[:alnum:]]|[-_./,]+[[:alnum:]])', 'g') m);
 
+create or replace function lexemes(t text) returns tsvector
+language plpgsql immutable strict parallel safe set search_path = mucluc, pg_catalog, pg_temp as $$
+declare
+  x text := lower(normalize(t, NFC));
+  y text := regexp_replace(x, '[^[:alnum:]]+', ' ', 'g');
+  v tsvector;
+begin
+  if x ~ '[\u00c0-\u024f\u1e00-\u1eff]' then
+    v := to_tsvector('mucluc.words', fold(y)) || to_tsvector('pg_catalog.simple', with_tone(y));
+  else
+    v := to_tsvector('mucluc.words', y);
+  end if;
+  if x ~ '[0-9_]' then
+    v := v || array_to_tsvector(codes(x));
+  end if;
+  -- The parts of names in code (webhookSecret, DiffExecutor), which people also write apart.
+  if t ~ '[a-z0-9][A-Z]' then
+    v := v || to_tsvector('mucluc.words', array_to_string(array(
+      select lower(regexp_replace(m[1], '([a-z0-9])([A-Z])', '\1 \2', 'g'))
+      from regexp_matches(t, '\m([[:alnum:]]*[a-z0-9][A-Z][[:alnum:]]*)', 'g') m), ' '));
+  end if;
+  return v;
+end $$;
+
 -- What is indexed of a chunk: its context and its text, and what of its title and headings a short
 -- context left out. A phrase in any of them is looked for here first. Codes of the text itself are
 -- kept a second time (@bh-01): a heading's stand in every chunk below it.
