@@ -108,8 +108,13 @@ def widened(rows: list[Row], first: int, last: int, rules: Sequence[Rule]) -> tu
             and not is_caption(row.line.text)
         )
 
-    if first > 0 and fits(first - 1, first) and len(rows[first - 1].parts) == len(xs) - 1:
-        first -= 1
+    if first > 0 and fits(first - 1, first):
+        spans = [columns.span(part) for part in rows[first - 1].parts]
+        # Headings over several columns, above a line of headings that leaves the labels' free.
+        is_over = spans[0][0] > 0 and any(stop - start > 1 for start, stop in spans)
+        is_under = columns.span(rows[first].parts[0])[0] > 0
+        if len(spans) == len(xs) - 1 or (is_over and is_under):
+            first -= 1
     if last + 1 < len(rows) and fits(last + 1, last):
         last += 1
     return first, last

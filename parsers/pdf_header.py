@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean
@@ -12,6 +13,7 @@ from parsers.pdf_lattice import GridCell, is_numeric
 from parsers.pdf_words import Line, Word
 
 MAX_HEADER_LINES = 8
+_YEAR = re.compile(r"^(?:(?:19|20)\d\d[*EFP]?\s*)+$")
 AIRY = 1.45  # font sizes from line to line; the lines of one cell stand closer
 
 
@@ -36,6 +38,7 @@ def header_end(
             for index, pieces in enumerate(placed)
             if (mine := [p.text for (s, e), p in pieces if s in figures and e - s == 1])
             and fmean(is_numeric(text) for text in mine) > 0.5
+            and not _are_years(pieces)
         ),
         None,
     )
@@ -74,6 +77,11 @@ def header_end(
     while bold < min(3, len(rows) - 1) and rows[bold].line.bold:
         bold += 1
     return bold if bold < len(rows) and not rows[bold].line.bold else 0
+
+
+def _are_years(pieces: list[Piece]) -> bool:
+    """Whether a line without a label holds nothing but years: the lower half of a header."""
+    return pieces[0][0][0] > 0 and all(_YEAR.match(piece.text) for _, piece in pieces)
 
 
 def _until_record(rows: Sequence[Row], placed: list[list[Piece]], end: int, n_cols: int) -> int:

@@ -15,7 +15,7 @@ from parsers.pdf_words import SOFT_HYPHEN
 from parsers.text import has_text, one_line
 
 MAX_LEVEL = 6
-TITLE_SIZE = 1.4  # times the usual size of numbered headings
+TITLE_SIZE = 1.25  # times the usual size of numbered headings
 _ENDS = (".", "!", "?", ":", ";", "”", "…", ".”", ")")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _HALVES = re.compile(rf"(?<={SOFT_HYPHEN})")  # a cell's text after each hyphen in doubt
