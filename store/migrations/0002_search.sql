@@ -84,14 +84,22 @@ end $$;
 -- context left out. A phrase in any of them is looked for here first. Codes of the text itself are
 -- kept a second time (@bh-01): a heading's stand in every chunk below it.
 create function entry_lexemes(p_prefix text, p_title text, p_headings text[], p_text text)
-returns tsvector language sql immutable parallel safe
-return mucluc.lexemes(concat_ws(E'\n', (
-  select string_agg(part, E'\n' order by place)
+returns tsvector
+language plpgsql immutable parallel safe set search_path = mucluc, pg_catalog, pg_temp as $$
+declare
+  unsaid text;
+  v tsvector;
+begin
+  select string_agg(part, E'\n' order by place) into unsaid
   from unnest(array_prepend(p_title, p_headings)) with ordinality u(part, place)
-  where position(lower(btrim(regexp_replace(part, '\s+', ' ', 'g'))) in lower(p_prefix)) = 0),
-  p_prefix, p_text))
-  || case when p_text ~ '[0-9_]' then array_to_tsvector(array(
-       select '@' || c from unnest(mucluc.codes(lower(normalize(p_text, NFC)))) c)) else '' end;
+  where position(lower(btrim(regexp_replace(part, '\s+', ' ', 'g'))) in lower(p_prefix)) = 0;
+  v := mucluc.lexemes(concat_ws(E'\n', unsaid, p_prefix, p_text));
+  if p_text ~ '[0-9_]' then
+    v := v || array_to_tsvector(array(
+      select '@' || c from unnest(mucluc.codes(lower(normalize(p_text, NFC)))) c));
+  end if;
+  return v;
+end $$;
 
 -- ---------------------------------------------------------------------------------------------
 -- Scope: what of the visible a search may return, as one JSON object:
