@@ -10,6 +10,7 @@ import typer
 
 from flows.cli_backfill import backfill
 from flows.cli_eval import evaluate
+from flows.cli_gc import gc
 from flows.cli_inspect import inspect
 from flows.cli_promote import promote, rollback
 from flows.cli_search import search
@@ -103,6 +104,7 @@ app.command()(why)
 app.command()(backfill)
 app.command()(promote)
 app.command()(rollback)
+app.command()(gc)
 app.command()(versions)
 app.command()(inspect)
 app.command("eval")(evaluate)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,8 @@ from flows.cli_errors import told
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from store.database import Store
 
 
 def versions(
@@ -24,7 +27,10 @@ def versions(
         Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
     ] = None,
 ) -> None:
-    """Show the index versions: state, recipe, size, and how each became active.
+    """Show the index versions: state, recipe, what differs, size, and how each passed its gates.
+
+    A version that is kept in step is written to by every sync, so it costs as much again: the
+    previous one until its day, those being built, and those behind canary and shadow.
 
     [bold]mucluc versions[/]
     [bold]mucluc versions main --runs[/]
@@ -38,6 +44,7 @@ def versions(
         loaded = Settings.load(settings)
         with open_from(loaded) as store:
             rows = list_versions(store, index)
+            _compare(store, rows, loaded.versions.keep_previous_days)
             latest = recent_runs(store, 10) if runs else []
             where = hide_password(store.url)
     if as_json:
@@ -60,31 +67,74 @@ def versions(
     out.print(f"[dim]database {where}[/]")
 
 
+def _compare(store: Store, rows: list[dict[str, Any]], keep_days: int) -> None:
+    """Add to each version what it lacks and how it differs from its index's active one."""
+    from store.versions import Recipe, count_lacking, versions_in_step  # noqa: PLC0415
+
+    active = {row["index_name"]: row for row in rows if "active" in row["aliases"]}
+    written = {
+        version.id
+        for index in {row["index_name"] for row in rows}
+        for version in versions_in_step(store, index, keep_days)
+    }
+    for row in rows:
+        like = active.get(row["index_name"])
+        live = row["state"] in {"building", "ready"}
+        row["in_step"] = row["id"] in written
+        row["differs"], row["missing"], row["kept_until"] = [], None, None
+        if like is None or like is row:
+            continue
+        row["differs"] = list(Recipe.from_json(row["recipe"]).differences(like["recipe"]))
+        row["missing"] = count_lacking(store, row["id"], like=like["id"]) if live else None
+        if live and like["from_version"] == row["id"]:
+            row["kept_until"] = like["promoted_at"] + timedelta(days=keep_days)
+
+
 def _print_versions(rows: list[dict[str, Any]], out: Console) -> None:
     from rich.table import Table  # noqa: PLC0415
 
     table = Table()
-    for name in ("index", "version", "state", "alias", "model", "chunking", "documents", "chunks"):
-        table.add_column(name)
-    table.add_column("MiB", justify="right")
-    table.add_column("active since", overflow="fold")
+    for name in ("index", "version", "state", "model", "differs in"):
+        table.add_column(name, overflow="fold")
+    for name in ("documents", "lacks", "chunks", "MiB"):
+        table.add_column(name, justify="right")
+    table.add_column("gates", overflow="fold")
     for row in rows:
-        since = row["promoted_at"]
         table.add_row(
             row["index_name"],
             row["name"],
-            row["state"],
-            ", ".join(row["aliases"]) or "–",
+            _state(row),
             f"{row['recipe']['model']} ({row['dimensions']})",
-            row["recipe"]["chunking_id"],
+            ", ".join(row["differs"]) or "–",
             str(row["documents"]),
+            "–" if row["missing"] is None else str(row["missing"]),
             str(row["entries"]),
             f"{row['bytes'] / 1024 / 1024:.1f}",
-            f"{since:%Y-%m-%d %H:%M} ({row['promotion']} by {row['promoted_by']})"
-            if since
-            else "–",
+            _gates(row),
         )
     out.print(table)
+    beside = [row for row in rows if row["in_step"] and "active" not in row["aliases"]]
+    if beside:
+        size = sum(row["bytes"] for row in beside) / 1024 / 1024
+        names = ", ".join(f"{row['index_name']}/{row['name']}" for row in beside)
+        out.print(f"Every sync writes to {names} too ({size:.1f} MiB).")
+
+
+def _state(row: dict[str, Any]) -> str:
+    words = ", ".join([row["state"], *row["aliases"]])
+    until = row["kept_until"]
+    return f"{words}, kept until {until:%Y-%m-%d}" if until and row["in_step"] else words
+
+
+def _gates(row: dict[str, Any]) -> str:
+    since = row["promoted_at"]
+    if since is None:
+        return "–"
+    verdict = "passed" if row["passed"] else f"forced: {row['reason']}"
+    return (
+        f"{verdict}; {row['promotion']} to {row['promoted_to']} by {row['promoted_by']}, "
+        f"{since:%Y-%m-%d %H:%M}"
+    )
 
 
 def _print_runs(rows: list[dict[str, Any]], out: Console) -> None:

@@ -656,10 +656,14 @@ select v.id, v.index_name, v.name, v.state, v.recipe, v.dimensions, v.created_at
        (select count(*) from mucluc.entry e where e.version_id = v.id) as entries,
        (select count(distinct p.document_id) from mucluc.published p where p.version_id = v.id)
          as documents,
+       coalesce((select sum(pg_indexes_size(t.relid))
+                 from pg_partition_tree(to_regclass(format('mucluc.entry_%%s', v.id))) t
+                 where t.isleaf), 0)::bigint as index_bytes,
        coalesce((select sum(pg_total_relation_size(t.relid))
                  from pg_partition_tree(to_regclass(format('mucluc.entry_%%s', v.id))) t
                  where t.isleaf), 0)::bigint as bytes,
-       p.kind as promotion, p.promoted_by, p.promoted_at, p.gates, p.forced, p.reason
+       p.kind as promotion, p.alias as promoted_to, p.from_version, p.promoted_by, p.promoted_at,
+       p.gates, p.passed, p.forced, p.reason
 from mucluc.index_version v
 left join lateral (select * from mucluc.promotion x where x.to_version = v.id
                    order by x.id desc limit 1) p on true
@@ -816,6 +820,194 @@ select (select count(*) from o) as old, (select count(*) from n) as new,
        (select count(*) from (table n except table o) x
         where exists (select 1 from mucluc.published p where p.document_id = x.document_id
                       and p.version_id = %(like)s)) as gained;
+
+-- name: retirable_versions
+-- Versions that nothing needs any more: begun before the active one took its place, without an
+-- alias, and past the time for a rollback. A ready one that is not the previous one goes at once.
+select v.* from mucluc.index_version v
+join mucluc.alias a on a.index_name = v.index_name and a.name = 'active'
+join mucluc.promotion p on p.id = a.promotion_id
+where v.state in ('building', 'ready') and v.created_at < p.promoted_at
+  and not exists (select 1 from mucluc.alias x where x.version_id = v.id)
+  and (p.promoted_at <= now() - make_interval(days => %(keep_days)s)
+       or (v.state = 'ready' and v.id is distinct from p.from_version))
+order by v.id;
+
+-- name: retire_version
+-- ready -> retired, unless an alias names it by now.
+update mucluc.index_version v set state = 'retired'
+where v.id = %(version)s and v.state in ('building', 'ready')
+  and not exists (select 1 from mucluc.alias x where x.version_id = v.id);
+
+-- name: retired_versions
+-- Versions whose partitions are still to be dropped; one whose detaching was begun comes first.
+select v.* from mucluc.index_version v
+where v.state = 'retired'
+order by exists (select 1 from pg_inherits i
+                 where i.inhrelid = to_regclass(format('mucluc.entry_%%s', v.id))
+                   and i.inhdetachpending) desc, v.id;
+
+-- name: partition_state
+-- What became of a version's partition.
+select to_regclass(format('mucluc.entry_%%s', %(version)s::int)) is not null as exists,
+       i.inhrelid is not null as attached, coalesce(i.inhdetachpending, false) as pending
+from (select 1) one
+left join pg_inherits i on i.inhrelid = to_regclass(format('mucluc.entry_%%s', %(version)s::int))
+                       and i.inhparent = 'mucluc.entry'::regclass;
+
+-- name: delete_published
+-- What a retired version showed, some rows at a time.
+delete from mucluc.published p
+where p.version_id = %(version)s and p.revision_id in (
+  select q.revision_id from mucluc.published q where q.version_id = %(version)s limit %(limit)s);
+
+-- name: delete_lexeme_stats
+-- Document frequencies of a retired version, some rows at a time.
+delete from mucluc.lexeme_stat s
+where s.version_id = %(version)s and (s.tenant, s.lexeme) in (
+  select x.tenant, x.lexeme from mucluc.lexeme_stat x
+  where x.version_id = %(version)s limit %(limit)s);
+
+-- name: delete_version_stats
+-- Sizes of a retired version.
+delete from mucluc.version_stat where version_id = %(version)s;
+
+-- name: hold_runs
+-- No run begins until this transaction ends; those under way can go on.
+lock table mucluc.run in share mode;
+
+-- name: runs_under_way
+-- Runs whose process holds its lock.
+select r.kind, r.tenant, r.source from mucluc.run r
+where r.state = 'running' and r.kind <> 'gc'
+  and exists (select 1 from pg_locks l
+              where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+                and l.database = (select oid from pg_database where datname = current_database())
+                and ((l.classid::bigint << 32) | l.objid::bigint)
+                    = hashtextextended(r.lock_key, 0));
+
+-- name: documents_after
+-- The next documents, leaving out sources that are being worked on.
+select d.id from mucluc.document d
+where d.id > %(after)s
+  and not exists (select 1 from unnest(%(tenants)s::text[], %(sources)s::text[]) b(tenant, source)
+                  where b.tenant = d.tenant and b.source = d.source)
+order by d.id limit %(limit)s;
+
+-- name: long_deleted
+-- Documents that left their source long ago.
+select d.id from mucluc.document d
+where d.deleted_at < %(before)s
+  and not exists (select 1 from unnest(%(tenants)s::text[], %(sources)s::text[]) b(tenant, source)
+                  where b.tenant = d.tenant and b.source = d.source)
+order by d.id limit %(limit)s;
+
+-- name: mark_stale_of_documents
+-- Entries of these documents go: their tenants' document frequencies must be counted again.
+update mucluc.version_stat s set stale = true
+where not s.stale and (s.version_id, s.tenant) in (
+  select e.version_id, e.tenant from mucluc.entry e where e.document_id = any(%(ids)s::uuid[]));
+
+-- name: delete_rows_of_documents
+-- With everything that hangs on them, in every version.
+delete from mucluc.document where id = any(%(ids)s::uuid[]);
+
+-- name: delete_orphaned_revisions
+-- Superseded revisions that no version shows.
+delete from mucluc.revision r
+where r.document_id = any(%(ids)s::uuid[])
+  and not exists (select 1 from mucluc.published p where p.revision_id = r.id)
+  and exists (select 1 from mucluc.revision n join mucluc.published p on p.revision_id = n.id
+              where n.document_id = r.document_id and n.sequence > r.sequence);
+
+-- name: delete_unused_placements
+-- Cuts that no version shows, none that is being built will want, and no pending revision needs.
+delete from mucluc.revision_chunk rc using mucluc.revision r
+where r.id = rc.revision_id and r.document_id = any(%(ids)s::uuid[])
+  and exists (select 1 from mucluc.published p where p.revision_id = r.id)
+  and not exists (select 1 from mucluc.published p
+                  where p.revision_id = rc.revision_id and p.cut_id = rc.cut_id)
+  and not exists (
+    select 1 from mucluc.parse x, mucluc.index_version v
+    where x.revision_id = rc.revision_id and v.state = 'building'
+      and rc.cut_id = left(encode(sha256(
+        convert_to(x.parser_id, 'UTF8') || '\x00'::bytea || convert_to(v.chunking_id, 'UTF8')),
+        'hex'), 16));
+
+-- name: delete_unused_parses
+-- Elements from which no version's chunks are cut, unless one that is being built will want them.
+delete from mucluc.parse x using mucluc.revision r
+where r.id = x.revision_id and r.document_id = any(%(ids)s::uuid[])
+  and exists (select 1 from mucluc.published p where p.revision_id = r.id)
+  and not exists (
+    select 1 from mucluc.published p join mucluc.index_version v on v.id = p.version_id
+    where p.revision_id = x.revision_id
+      and p.cut_id = left(encode(sha256(
+        convert_to(x.parser_id, 'UTF8') || '\x00'::bytea || convert_to(v.chunking_id, 'UTF8')),
+        'hex'), 16))
+  and not exists (
+    select 1 from mucluc.index_version v, jsonb_each_text(v.recipe -> 'parsers') f
+    where v.state = 'building' and f.value = split_part(x.parser_id, ' ', 1));
+
+-- name: delete_unplaced_entries
+-- Entries that no revision shows in their version: chunks of a revision that is gone.
+delete from mucluc.entry e
+where e.document_id = any(%(ids)s::uuid[])
+  and not exists (
+    select 1 from mucluc.revision_chunk rc
+    join mucluc.published p on p.revision_id = rc.revision_id and p.cut_id = rc.cut_id
+    where rc.chunk_id = e.chunk_id and p.version_id = e.version_id)
+returning e.version_id, e.tenant;
+
+-- name: mark_counts_stale
+-- Entries of a tenant in a version went.
+update mucluc.version_stat set stale = true
+where version_id = %(version)s and tenant = %(tenant)s and not stale;
+
+-- name: delete_unplaced_chunks
+-- Chunks that stand nowhere.
+delete from mucluc.chunk c
+where c.document_id = any(%(ids)s::uuid[])
+  and not exists (select 1 from mucluc.revision_chunk rc where rc.chunk_id = c.id);
+
+-- name: delete_unused_contexts
+-- Contexts that no entry was made from, unless a version that is being built or a pending revision
+-- will want them.
+delete from mucluc.context k using mucluc.chunk c
+where c.id = k.chunk_id and c.document_id = any(%(ids)s::uuid[])
+  and not exists (select 1 from mucluc.revision r where r.document_id = c.document_id
+                  and not exists (select 1 from mucluc.published p where p.revision_id = r.id))
+  and not exists (
+    select 1 from mucluc.entry e join mucluc.index_version v on v.id = e.version_id
+    where e.chunk_id = k.chunk_id and e.input_sha256 = k.input_sha256
+      and v.context_id = k.context_id)
+  and not exists (select 1 from mucluc.index_version v
+                  where v.state = 'building' and v.context_id = k.context_id);
+
+-- name: memos_after
+-- The next memos.
+select m.tenant, m.model, m.key from mucluc.embedding_memo m
+where (m.tenant, m.model, m.key) > (%(tenant)s, %(model)s, %(key)s)
+order by m.tenant, m.model, m.key limit %(limit)s;
+
+-- name: delete_unused_memos
+-- Embeddings of models that no version has, or of texts that are gone.
+delete from mucluc.embedding_memo m
+where (m.tenant, m.model, m.key) > (%(tenant)s, %(model)s, %(key)s)
+  and (m.tenant, m.model, m.key) <= (%(last_tenant)s, %(last_model)s, %(last_key)s)
+  and not m.tenant = any(%(busy)s::text[])
+  and (not exists (select 1 from mucluc.index_version v
+                   where v.model = m.model and v.state <> 'dropped')
+       or not exists (select 1 from mucluc.context k
+                      join mucluc.chunk c on c.id = k.chunk_id
+                      join mucluc.document d on d.id = c.document_id
+                      where k.embedding_key = m.key and d.tenant = m.tenant));
+
+-- name: stale_statistics
+-- Whose document frequencies must be counted again.
+select s.version_id, s.tenant from mucluc.version_stat s
+join mucluc.index_version v on v.id = s.version_id
+where s.stale and v.state in ('building', 'ready') order by 1, 2;
 
 -- name: begin_reading
 -- One snapshot with the reader's rights; and what the identity of this transaction must quote.

@@ -15,7 +15,7 @@ import pytest
 
 from chunkers.chunk import ChunkingRecipe
 from enrich.embedders import load, probe
-from flows import changes, filling, judging, stages
+from flows import changes, collecting, filling, judging, stages
 from flows.filling import FillJob, FillReport, FillRequest, open_fill
 from flows.finishing import make_report
 from flows.job import SyncJob, enter, open_job
@@ -25,7 +25,7 @@ from flows.progress import StageProgress
 from flows.report import Report
 from flows.request import SyncRequest, request_for
 from flows.settings import Settings
-from flows.settings_tables import Limits, Recipe, Source
+from flows.settings_tables import Limits, Recipe, Source, Versions
 from flows.swapping import versions_for
 from parsers.registry import parser_id_for
 from search.request import Candidate, RetrievalPolicy, SearchRequest
@@ -183,6 +183,23 @@ def promote(
             getattr(judging, step)(job)
         report = judging.make_report(job)
         job.run.close(store, "done", report.to_json())
+        return report
+    finally:
+        job.close()
+
+
+def collect(
+    store: Store, before: Callable[[str], None] = lambda step: None, **keep: int
+) -> dict[str, Any]:
+    """Collect what nothing needs, step by step, as the flow does; ``keep`` are its settings."""
+    settings = Settings(versions=Versions(**keep))  # type: ignore[arg-type]
+    job = collecting.open_collection(store, settings, None, StageProgress(shown=False))
+    try:
+        for step in ("retire_versions", "drop_versions", "delete_documents", "delete_rows"):
+            before(step)
+            getattr(collecting, step)(job)
+        report = collecting.make_report(job)
+        job.run.close(store, "done", report)
         return report
     finally:
         job.close()

@@ -25,7 +25,10 @@ from flows.settings import Settings
 from store.database import Store
 from store.runs import open_run
 
-COMMANDS = ("init", "sync", "search", "why", "backfill", "versions", "inspect", "eval", "serve")
+COMMANDS = (
+    *("init", "sync", "search", "why", "inspect", "eval", "serve"),
+    *("backfill", "promote", "rollback", "gc", "versions"),
+)
 DOCUMENTS = {"new", "changed", "unchanged", "moved", "gone", "quarantined"}
 STAGES = {"list", "diff", "revoke", "parse", "chunk", "contextualize", "embed", "write", "index"}
 SYNC = {

@@ -245,31 +245,88 @@ def test_without_a_run_id_every_source_of_the_settings_has_its_turn(
     assert search(store, "ERR_7777", tenant="umbra")[0].uri == "more.md"
 
 
-def test_the_deployment_names_a_flow_that_can_be_imported() -> None:
+def test_the_deployments_name_flows_that_can_be_imported() -> None:
     from prefect import Flow
 
     deployed = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
-    assert [d["name"] for d in deployed] == ["nightly"]
+    assert [d["name"] for d in deployed] == ["nightly", "backfill", "promote", "rollback", "gc"]
     for deployment in deployed:
         module, _, name = deployment["entrypoint"].rpartition(".")
         entry = getattr(importlib.import_module(module), name)
         assert isinstance(entry, Flow)
         entry.validate_parameters(deployment["parameters"])
-        assert len(deployment["schedules"][0]["cron"].split()) == 5
+        for schedule in deployment.get("schedules", []):
+            assert len(schedule["cron"].split()) == 5
 
 
 def test_flow_bodies_read_like_a_table_of_contents() -> None:
-    tree = ast.parse((ROOT / "flows" / "nightly.py").read_text())
-    flows = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef)
-        and any("flow" in ast.unparse(decorator) for decorator in node.decorator_list)
-    ]
-    assert {flow.name for flow in flows} == {"sync_source", "nightly"}
-    for flow in flows:
-        body = flow.body[1:] if ast.get_docstring(flow) else flow.body
-        assert (body[-1].end_lineno or 0) - body[0].lineno < 15, flow.name
+    found: dict[str, set[str]] = {}
+    for file in ("nightly", "backfill", "promoting", "gc"):
+        tree = ast.parse((ROOT / "flows" / f"{file}.py").read_text())
+        flows = [
+            node
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef)
+            and any("flow(" in ast.unparse(decorator) for decorator in node.decorator_list)
+        ]
+        found[file] = {flow.name for flow in flows}
+        for flow in flows:
+            body = flow.body[1:] if ast.get_docstring(flow) else flow.body
+            assert (body[-1].end_lineno or 0) - body[0].lineno < 15, flow.name
+    assert found == {
+        "nightly": {"sync_source", "nightly"},
+        "backfill": {"fill_version", "backfill"},
+        "promoting": {"promote_version", "promote", "rollback"},
+        "gc": {"collect", "gc"},
+    }
+
+
+def test_scheduled_jobs_do_what_the_command_line_does(
+    database: str,
+    store: Store,
+    docs: Path,
+    tmp_path: Path,
+    prefect_api: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Backfill, promote, rollback and collect as deployments run them: through Prefect."""
+    from prefect.client.orchestration import get_client
+
+    from flows import backfill, gc, promoting
+    from flows.swapping import Refused
+
+    (tmp_path / "mucluc.toml").write_text('[recipe]\nmodel = "hashing:64"\n')
+    monkeypatch.chdir(tmp_path)
+    for name, value in {
+        "DATABASE_URL": database,
+        "MUCLUC_SECRET": SECRET.decode(),
+        "MUCLUC_HOME": str(tmp_path / "home"),
+        "PREFECT_API_URL": prefect_api,
+    }.items():
+        monkeypatch.setenv(name, value)
+    sync(store, docs)
+    assert backfill.backfill() == {"version": "v1", "nothing_to_do": True}
+    report = backfill.backfill(name="v7", settings={"embedding.model": "hashing:32"})
+    assert (report["missing"], report["made"]["parses"], report["whole"]) == (0, 0, True)
+    assert promoting.promote("v7")["promoted"]
+    assert search(store, "ERR_3021")[0].version == "v7"
+    assert promoting.rollback()["to"] == "v1"
+    with store.pool.connection() as connection:
+        connection.execute("delete from mucluc.entry where version_id = 2")
+    with pytest.raises(Refused) as refused:
+        promoting.promote("v7")
+    assert refused.value.code.startswith("refused_by_complete")
+    assert gc.gc()["retired"] == []
+    assert sorted(p.suffix for p in (tmp_path / "home" / "reports").iterdir()) == [
+        ".html", ".html", ".md", ".md",
+    ]  # fmt: skip
+    with get_client(sync_client=True) as client:
+        mine = [
+            a for a in client.read_artifacts() if str(a.key).startswith(("backfill-", "promote-"))
+        ]
+    told = " ".join(str(a.model_dump()) for a in mine)
+    for word in ("note-", "Number", "role:staff", str(docs)):
+        assert word not in told
 
 
 def test_task_arguments_are_run_ids_and_revision_ids_alone() -> None:
