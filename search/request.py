@@ -98,6 +98,7 @@ class Ranking:
     plan: str
     weight: float  # in the fusion
     chunks: tuple[tuple[UUID, float], ...]
+    fused: tuple[float, ...]  # the scores that fusion adds: what stands there exactly is lifted
 
 
 @dataclass(slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from uuid import UUID
 from enrich.models import Embedder
 from search.duplicates import Passage, collapse
 from search.finding import Finder, Found
-from search.fusion import blend, fuse
+from search.fusion import blend, fuse, lift
 from search.glossary import EMPTY, Glossary
 from search.queries import ParsedQuery, parse
 from search.request import (
@@ -134,7 +134,11 @@ def _fuse(rankings: Sequence[Ranking], policy: RetrievalPolicy) -> list[tuple[UU
     if policy.fusion == RANKS:
         ranks = {n: [chunk for chunk, _ in r.chunks] for n, r in by_number.items()}
         return fuse(ranks, k=policy.rrf_k, weights=weighed)
-    return blend({n: r.chunks for n, r in by_number.items()}, weights=weighed)
+    scored = {
+        number: [(chunk, score) for (chunk, _), score in zip(r.chunks, r.fused, strict=True)]
+        for number, r in by_number.items()
+    }
+    return blend(scored, weights=weighed)
 
 
 def _rankings(
@@ -152,13 +156,15 @@ def _rankings(
     if policy.trace_text:
         trace.variant_texts = [variant.text for variant in found.variants]
     for (retriever, number), rows in sorted(found.rows.items(), key=lambda item: item[0]):
+        scores = [_score(retriever, row) for row in rows]
         ranking = Ranking(
             retriever=retriever,
             variant=number,
             kind=found.variants[number].kind,
             plan=rows[0]["plan"] if rows else "empty",
             weight=by_retriever[retriever] * variants[retriever, number] / sums[retriever],
-            chunks=tuple((row["chunk_id"], _score(retriever, row)) for row in rows),
+            chunks=tuple((row["chunk_id"], s) for row, s in zip(rows, scores, strict=True)),
+            fused=tuple(lift(rows, scores) if retriever == TEXT else scores),
         )
         trace.rankings.append(ranking)
         trace.plans.setdefault(retriever, ranking.plan)

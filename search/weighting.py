@@ -14,6 +14,9 @@ EVEN = {DENSE: 0.5, TEXT: 0.5}
 # find. In rank fusion a chunk that dense ranks first and text second must not pass text's first,
 # so the weight is below (k + 1) · (1/(k + 1) − 1/(k + 2)) = 0.016 for k = 60.
 LOOKUP = {DENSE: 0.015, TEXT: 1.0}
+# A sentence around a code (what to do about ERR_4022): full text knows which chunk holds it whole,
+# a vector hardly tells it from ERR_4021.
+CODED = {DENSE: 0.25, TEXT: 0.75}
 # The vectors of a question in a language that the model was not made for, or in Vietnamese typed
 # without its marks, say little; its words are found as well as ever.
 WEAK = {DENSE: 0.15, TEXT: 0.85}
@@ -30,4 +33,6 @@ def weights(query: ParsedQuery, model: str, *, found_text: bool) -> dict[str, fl
         return dict(LOOKUP)
     if found_text and (query.is_unmarked or not understands(model, query.language)):
         return dict(WEAK)
+    if found_text and any(not code.isdecimal() for code in query.codes):
+        return dict(CODED)
     return dict(EVEN)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.duplicates import Passage, collapse
-from search.fusion import blend, fuse
+from search.fusion import blend, fuse, lift
 from search.queries import parse
 from search.weighting import weights
 
@@ -67,6 +67,12 @@ def test_vectors_count_little_where_the_model_does_not_know_the_question_s_writi
         assert weights(parse(asked), model, found_text=False) == {"dense": 0.5, "text": 0.5}
 
 
+def test_a_code_within_a_sentence_is_looked_for_by_the_text_search_first() -> None:
+    found = weights(parse("Gặp mã ERR_4022 thì phải xử lý thế nào?"), "e5", found_text=True)
+    assert found["dense"] < 0.5 < found["text"]
+    assert found["text"] < weights(parse("ERR_4022"), "e5", found_text=True)["text"]
+
+
 @pytest.mark.parametrize(
     ("text", "vietnamese"),
     [
@@ -104,6 +110,37 @@ def test_a_blend_holds_each_chunk_once_between_zero_and_the_sum_of_weights(
     assert len(found) == len(dict(found))
     assert all(0 <= score <= 0.5 * len(drawn) + 1e-9 for _, score in found)
     assert [score for _, score in found] == sorted((s for _, s in found), reverse=True)
+
+
+text_rows = st.lists(
+    st.tuples(st.integers(0, 3), st.booleans(), st.floats(0, 40)), max_size=12
+).map(lambda drawn: sorted(drawn, key=lambda row: (-row[0], not row[1], -row[2])))
+
+
+@given(text_rows)
+def test_what_stands_there_exactly_is_lifted_and_scores_fall_with_the_rank(
+    drawn: list[tuple[int, bool, float]],
+) -> None:
+    rows = [{"codes": codes, "phrase": phrase} for codes, phrase, _ in drawn]
+    scores = [score for *_, score in drawn]
+    lifted = lift(rows, scores)
+    assert lifted == sorted(lifted, reverse=True)
+    best = max(scores, default=0)
+    for (codes, *_), (fewer, *_), score, below in zip(
+        drawn, drawn[1:], lifted, lifted[1:], strict=False
+    ):
+        if codes > fewer:
+            assert score - below >= best * (1 - 1e-9)
+    if len({(codes, phrase) for codes, phrase, _ in drawn}) == 1:
+        assert lifted == scores
+
+
+def test_a_chunk_with_the_code_stays_first_whatever_the_vectors_say() -> None:
+    rows = [{"codes": 1, "phrase": False}, *[{"codes": 0, "phrase": False}] * 3]
+    text = list(zip("abcd", lift(rows, [2.0, 9.0, 8.0, 1.0]), strict=True))
+    dense = [("b", 0.9), ("c", 0.8), ("x", 0.5), ("a", 0.1)]
+    asked = weights(parse("Gặp mã ERR_4022 thì phải xử lý thế nào?"), "e5", found_text=True)
+    assert blend({"dense": dense, "text": text}, weights=asked)[0][0] == "a"
 
 
 @given(scored, st.floats(0.01, 1000), st.floats(-5, 5))
