@@ -69,35 +69,48 @@ def _bands(lines: list[Line], rules: Sequence[Rule], edges: Sequence[float]) -> 
     drawn = sorted([*edges, *(rule.at for rule in rules if rule.length > WIDE * width)])
     pitch = _pitch(lines)
     bands: list[Band] = []
-    current = [lines[0]]
+    current: list[Line] = []
+    above: Stretches = []
     is_drawn = False
-    floor = _core(lines[0])[1]
-    for line in lines[1:]:
+    floor = 0.0
+    for line in lines:
         top, bottom = _core(line)
+        gap = 0.85 * line.size
+        own = _joined([(word.x0, word.x1) for word in line.words], gap)
+        if not current:
+            current, above, floor = [line], own, bottom
+            continue
         has_line = any(floor - 0.2 * line.size < at < top + 0.2 * line.size for at in drawn)
         is_apart = top - floor > (pitch - 2 * CORE + SLACK) * line.size
-        if is_apart or (has_line and top > floor) or _closes_gutters(current, line):
+        both = _joined([*above, *own], gap)
+        if is_apart or (has_line and top > floor) or _closes_gutters(above, own, both):
             bands.append(_band(current, is_drawn=is_drawn))
-            current, is_drawn = [], has_line
+            current, both, is_drawn = [], own, has_line
         current.append(line)
+        above = both
         floor = max(floor, bottom)
     bands.append(_band(current, is_drawn=is_drawn))
     return bands
 
 
-def _closes_gutters(lines: list[Line], line: Line) -> bool:
-    """Whether ``line`` runs across the columns of the lines above it, or they across its own."""
-    most = max(_count_parts(lines), _count_parts([line]))
-    return most > 1 and _count_parts([*lines, line]) <= most / 2
+Stretches = list[tuple[float, float]]  # what words take up of the width, from left to right
 
 
-def _count_parts(lines: list[Line]) -> int:
-    gap = 0.85 * max(line.size for line in lines)
-    count, right = 0, -1e9
-    for x0, x1 in sorted((word.x0, word.x1) for line in lines for word in line.words):
-        count += x0 - right > gap
-        right = max(right, x1)
-    return count
+def _joined(stretches: Stretches, gap: float) -> Stretches:
+    """Stretches less than ``gap`` apart made one."""
+    joined: Stretches = []
+    for x0, x1 in sorted(stretches):
+        if joined and x0 - joined[-1][1] <= gap:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], x1))
+        else:
+            joined.append((x0, x1))
+    return joined
+
+
+def _closes_gutters(above: Stretches, line: Stretches, both: Stretches) -> bool:
+    """Whether a line runs across the columns of the lines above it, or they across its own."""
+    most = max(len(above), len(line))
+    return most > 1 and len(both) <= most / 2
 
 
 def _core(line: Line) -> tuple[float, float]:
@@ -150,7 +163,11 @@ def _runs(bands: list[Band]) -> list[list[Band]]:
 
 
 def _grid_of(run: list[Band], *, pairs_only: bool = False) -> Grid | None:
-    while len(run) >= MIN_BANDS:
+    for _ in range(len(run)):
+        # Without two bands of several lines nothing is wrapped; line by line is enough then.
+        is_even = sum(len(band.lines) > 1 for band in run) < 2
+        if len(run) < MIN_BANDS or (is_even and not pairs_only):
+            return None
         if is_caption(run[0].row.line.text) or (pairs_only and not _is_headed(run)):
             run = run[1:]
             continue
