@@ -68,8 +68,8 @@ def backfill(
     """Build a new version of an index beside the active one, from what is stored.
 
     Only what the recipe changes is done again: another embedding model calls no parser. Searches
-    go on as before; make the version active with mucluc promote. A run that was stopped or killed
-    is finished by the same command.
+    go on as before, until the version is promoted. A run that was stopped or killed is finished by
+    the same command.
 
     [bold]mucluc backfill --set embedding.model=minilm --dry-run[/]
     [bold]mucluc backfill --set embedding.model=minilm --name v7[/]

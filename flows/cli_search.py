@@ -140,6 +140,7 @@ def search(
         from flows.opening import open_from  # noqa: PLC0415
         from flows.settings import Settings  # noqa: PLC0415
         from search.retrieval import retrieve  # noqa: PLC0415
+        from search.shadow import ask_shadow, write_down  # noqa: PLC0415
         from search.standing import standings  # noqa: PLC0415
 
         loaded = Settings.load(settings)
@@ -162,6 +163,10 @@ def search(
         with open_from(loaded) as store:
             candidates, went = retrieve(store, request, policy, load, **helpers)
             standing = standings(store, request, candidates, today)
+            if loaded.search.shadow:
+                record = ask_shadow(store, request, policy, load, candidates, **helpers)
+                if record is not None:
+                    write_down(record, loaded.home / "shadow.jsonl")
     for note in (*went.warnings, *went.fallbacks):
         console().print(f"[yellow]Note:[/] {note}")
     if as_json:

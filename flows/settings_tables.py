@@ -177,6 +177,7 @@ class Search(Table):
     rerank_model: Annotated[str, Field(min_length=1)] | None = None  # None: the fused order
     seconds: Annotated[float, Field(gt=0)] | None = None  # None: wait for every part
     trace_text: Flag = False
+    shadow: Flag = False
 
 
 class Schedule(Table):

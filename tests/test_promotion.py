@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,9 +13,13 @@ import pytest
 from conftest import SECRET
 from syncs import NOW, backfill, content, promote, rows, search, sync, upgraded
 
+from enrich.embedders import load
 from flows.judging import GATES
 from flows.promotion_page import as_html, as_markdown, write_pages
 from flows.swapping import CannotPromote, run_rollback, versions_for
+from search.request import RetrievalPolicy, SearchRequest
+from search.retrieval import retrieve
+from search.shadow import ask_shadow, write_down
 from store.database import Store, open_store
 from store.promotions import NoWayBack, Unsettled
 from store.versions import active_version, list_versions
@@ -314,6 +319,28 @@ def test_canary_and_shadow_point_elsewhere_and_can_be_taken_away(built: Store) -
     swap = run_rollback(built, "main", "canary")
     assert (swap.old, swap.new) == ("v7", None)
     assert promote(built, "v7").promoted
+
+
+def test_i10_a_shadow_is_written_down_by_id_beside_what_was_returned(
+    built: Store, tmp_path: Path
+) -> None:
+    request = SearchRequest(
+        query="N-003", tenant="acme", principals=("role:staff",), as_of=NOW.date()
+    )
+    returned, _ = retrieve(built, request, RetrievalPolicy(k=3), load)
+    assert ask_shadow(built, request, RetrievalPolicy(k=3), load, returned) is None
+    promote(built, "v7", alias="shadow")
+    record = ask_shadow(built, request, RetrievalPolicy(k=3), load, returned)
+    assert record is not None
+    assert {entry["version"] for entry in record["returned"]} == {"v1"}
+    assert {entry["version"] for entry in record["shadow_returned"]} == {"v7"}
+    assert record["same_documents"] >= 1
+    write_down(record, tmp_path / "shadow.jsonl")
+    (line,) = (tmp_path / "shadow.jsonl").read_text().splitlines()
+    for word in ("n3.md", "Note", "Clause", "N-003"):
+        assert word not in line
+    named = replace(request, version="v7")
+    assert ask_shadow(built, named, RetrievalPolicy(), load, returned) is None
 
 
 def test_what_cannot_be_promoted_is_said(built: Store) -> None:
