@@ -126,7 +126,7 @@ def search(
 ) -> None:
     """Ask the index, as somebody, on a day.
 
-    Finds by meaning and by words (hybrid: vectors and BM25, fused by rank), inside what the asker
+    Finds by meaning and by words (hybrid: vectors and BM25, fused by score), inside what the asker
     may read and what holds on that day. Without --as, nothing is visible. docs/search.md has more.
 
     [bold]mucluc search "nghi phep nam" --tenant acme --as role:staff[/]
