@@ -225,7 +225,7 @@ def _ranked(
                 if expected.quoted
                 else "its chunk lacks the quoted words"
                 + (", as all do, so they were searched as words" if loose else ""),
-                brings_back=("Ask without the quotes.",),
+                brings_back=(again(request, query=parse(request.query).text),),
                 decides=not loose,
             )
         )

@@ -11,6 +11,7 @@ from search.request import SearchRequest
 def again(
     request: SearchRequest,
     *,
+    query: str | None = None,
     k: int | None = None,
     day: date | None = None,
     principal: str | None = None,
@@ -40,9 +41,10 @@ def again(
     options += [("--holds-to", scope.holds_to)] if scope.holds_to else []
     options += [("--k", k)] if k is not None else []
     # A question that begins with a minus is not an option.
-    query = [shell(request.query)] if not request.query.startswith("-") else []
-    words = ["mucluc search", *query]
+    asked = request.query if query is None else query
+    first = not asked.startswith("-")
+    words = ["mucluc search", *([shell(asked)] if first else [])]
     for option, value in options:
         if option not in without:
             words += [option, shell(str(value))]
-    return " ".join([*words, *([] if query else ["--", shell(request.query)])])
+    return " ".join([*words, *([] if first else ["--", shell(asked)])])

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
+
 from store.database import Store
 from store.places import keyed_hash, tombstoned
+from store.reader import Scope
 from store.sql import query
 
 Row = dict[str, Any]
@@ -52,12 +55,22 @@ def was_erased(store: Store, tenant: str, uri: str) -> bool:
         return bool(tombstoned(connection, tenant, [digest]))
 
 
-def standing_in(store: Store, document: UUID, version: int) -> Standing:
+def standing_in(
+    store: Store, document: UUID, version: int, scope: Scope, quoted: Sequence[str]
+) -> Standing:
     """A document's revisions and chunks as a version holds them.
+
+    A chunk ``obeys`` the phrases and exclusions of the scope, as a search takes them; ``quoted``
+    says whether it holds these phrases too.
 
     Raises StoreError.
     """
-    values = {"document": document, "version": version}
+    values = {
+        "document": document,
+        "version": version,
+        "scope": Jsonb(Scope(phrases=scope.phrases, without=scope.without).to_json()),
+        "quoted": Jsonb(Scope(phrases=tuple(quoted)).to_json()),
+    }
     with store.reading() as connection:
         return Standing(
             revisions=connection.execute(query("why_revisions"), values).fetchall(),

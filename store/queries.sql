@@ -1109,10 +1109,17 @@ where r.document_id = %(document)s::uuid
 order by r.sequence;
 
 -- name: why_chunks
--- Chunks of a document's revisions in a version, and whether each has its entry.
+-- Chunks of a document's revisions in a version: whether each has its entry, obeys the scope's
+-- phrases and exclusions, and holds the question's own quoted words.
 select rc.revision_id, rc.ordinal, c.id, c.heading_path, c.text, c.kinds, c.warnings,
-       e.chunk_id is not null as has_entry
+       e.chunk_id is not null as has_entry,
+       mucluc.obeys(mucluc.scope_of(%(scope)s::jsonb), coalesce(r.title, x.title),
+                    c.heading_path, c.text) as obeys,
+       mucluc.obeys(mucluc.scope_of(%(quoted)s::jsonb), coalesce(r.title, x.title),
+                    c.heading_path, c.text) as quoted
 from mucluc.published p
+join mucluc.revision r on r.id = p.revision_id
+left join lateral (select y.title from mucluc.parse y where y.revision_id = r.id limit 1) x on true
 join mucluc.revision_chunk rc on rc.revision_id = p.revision_id and rc.cut_id = p.cut_id
 join mucluc.chunk c on c.id = rc.chunk_id
 left join mucluc.entry e on e.chunk_id = c.id and e.version_id = %(version)s::int

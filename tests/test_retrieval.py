@@ -467,3 +467,15 @@ def test_a_version_can_be_named_while_it_is_ready_or_being_built(indexed: Store)
         ask(indexed, version="v99")
     with pytest.raises(NoSuchVersion):
         ask(indexed, version=name, index="other")
+
+
+# --- quotes and minus, to the end -----------------------------------------------------------------
+
+
+def test_quoted_words_must_stand_together_and_excluded_ones_nowhere(indexed: Store) -> None:
+    assert {c.uri for c in ask(indexed, '"paid time off" leave')[0]} == {"pto.md"}
+    left = ask(indexed, "leave -fourteen")[0]
+    assert "leave.md" in {c.uri for c in ask(indexed, "leave", replace(POLICY, collapse=False))[0]}
+    assert left and not [c for c in left if "fourteen" in c.text]
+    nowhere, trace = ask(indexed, '"paid off time"')
+    assert nowhere and trace.fallbacks[0].startswith("quotes: ")

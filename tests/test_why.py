@@ -199,6 +199,7 @@ def test_a_kind_quoted_words_or_a_minus_that_leave_its_chunk_out(indexed: Store)
     assert out(why(indexed, "hr/leave.md", scope=Scope(kinds=("table",)))) == "chunk_filters"
     asked = Scope(phrases=("days annual",))
     assert out(why(indexed, "hr/leave.md", scope=asked)) == "chunk_filters"
+    assert why(indexed, "hr/leave.md", query="annual leave -four").shown, "whole words"
     found = why(indexed, "hr/leave.md", query="annual leave -fourteen")
     assert out(found) == "chunk_filters"
     assert "minus" in found.fell_out.says  # type: ignore[union-attr]
