@@ -20,6 +20,8 @@ _MINUS = r"(?<!\S)[-\u2212]"
 _MINUS_WORD = re.compile(_MINUS + r"([^\W\d_]\w[^\s" + _QUOTES + r"]*)")
 _MINUS_BEFORE_QUOTE = re.compile(r"(?:^|(?<=\s))[-\u2212]$")
 
+_MARKERS = re.compile("[\0\1]")  # what stands for a part while others are looked for
+
 _SEPARATED = r"[^\W_]+(?:[-_./:]+[^\W_]+)+"
 _CODE = re.compile(
     rf"(?<![\w.-])(?:{_SEPARATED}|[^\W\d_]{{1,6}}\d[^\W_]*|\d+[^\W\d_]+\d[^\W_]*|\d{{3,}})(?![\w])"
@@ -83,7 +85,7 @@ def parse(query: str) -> ParsedQuery:
 
     Raises NothingAsked.
     """
-    left = " ".join(unicodedata.normalize("NFC", query).split())
+    left = " ".join(_MARKERS.sub(" ", unicodedata.normalize("NFC", query)).split())
     phrases: list[str] = []
     without: list[str] = []
 
@@ -93,7 +95,7 @@ def parse(query: str) -> ParsedQuery:
             without.append(phrase)
             return "\0"  # goes with the minus before it
         phrases.append(phrase)
-        return f" {phrase} "
+        return f" \1{len(phrases) - 1}\1 "  # a minus within it is no minus
 
     def excluded(match: re.Match[str]) -> str:
         without.append(_trimmed(match[1]))
@@ -102,6 +104,7 @@ def parse(query: str) -> ParsedQuery:
     left = _QUOTED.sub(quoted, left)
     left = re.sub("[-\u2212]?\0", " ", left)
     left = _MINUS_WORD.sub(excluded, left)
+    left = re.sub("\1(\\d+)\1", lambda match: phrases[int(match[1])], left)
     text = " ".join(re.sub(f"[{_QUOTES}]", " ", left).split())
     if not text:
         raise NothingAsked

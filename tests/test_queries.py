@@ -73,6 +73,8 @@ def test_codes_are_found_as_they_are_written(query: str, codes: tuple[str, ...])
         ('ống 5" và 6" dài', "ống 5 và 6 dài", (), ()),
         ('he said "hi', "he said hi", (), ()),
         ('"" " " "..." lương', "lương", (), ()),
+        ('"nghỉ -phép" năm -lương', "nghỉ -phép năm", ("nghỉ -phép",), ("lương",)),
+        ("\0\1a\x010\1 b", "a 0 b", (), ()),
         ('"a b" "a b"', "a b a b", ("a b",), ()),
         ("  nhiều \t khoảng\n trắng ", "nhiều khoảng trắng", (), ()),
     ],
