@@ -889,9 +889,10 @@ begin
   using i.tenant, revisions, p_version, i.as_of, p_scope, p_query, p_k;
 end $$;
 
--- Rule (measured, SPIKE 2): visible share of the index >= 20% -> HNSW, else exact. The planner's
--- own choice loses up to 12% of recall in between. Days before hot_from are searched exactly, and
--- so are phrases, which the text index makes few; of a kind of chunks the share is estimated.
+-- Rule (measured, SPIKE 2 and bench/): from two fifths of the index on that are visible, or a fifth
+-- where that is more than 20,000 chunks -> HNSW, else exact. The planner's own choice loses up to 12%
+-- of recall below that. Days before hot_from are searched exactly, and so are phrases, which the text
+-- index makes few; of a kind of chunks the share is estimated.
 create function search_dense(p_version int, p_model text, p_query vector, p_k int,
                              p_scope jsonb default null)
 returns table (rank int, chunk_id uuid, distance float8, plan text)
@@ -921,7 +922,8 @@ begin
    where t.version_id = p_version and t.part = (
      select o.part from mucluc.version_stat o
      where o.version_id = p_version and o.tenant = i.tenant);
-  if seen >= 0.2 * total and seen > 2000 and s.needed is null and i.as_of >= v.hot_from then
+  if s.needed is null and i.as_of >= v.hot_from
+     and seen > 2000 and (seen >= 0.4 * total or (seen >= 0.2 * total and seen > 20000)) then
     return query select (row_number() over (order by h.distance, h.chunk_id))::int,
                         h.chunk_id, h.distance, 'hnsw'
       from mucluc.dense_hnsw(p_version, v.dimensions, p_query, p_k, s) h;
@@ -957,15 +959,16 @@ declare
   words tsquery := mucluc.phrase_query(p_question);
   terms text[]; dfs float8[]; idfs float8[];
   n float8; avgdl float8;
-  documents uuid[]; revisions uuid[]; seen bigint;
+  documents uuid[];
+  seen bigint;
   few boolean;  -- visible: then they are all scored
   hot boolean;
   shown text; candidates text;
 begin
   if i.tenant is null then return; end if;
-  execute format('select array_agg(v.document_id), array_agg(v.revision_id), sum(v.n_chunks)
-                  from (%s) v', mucluc.visible_query(s))
-    into documents, revisions, seen using i.tenant, mucluc.my_acls(), p_version, i.as_of, s;
+  execute format('select array_agg(v.document_id), sum(v.n_chunks) from (%s) v',
+                 mucluc.visible_query(s))
+    into documents, seen using i.tenant, mucluc.my_acls(), p_version, i.as_of, s;
   if coalesce(seen, 0) = 0 then return; end if;
   few := seen <= 1000;
   select t.n, t.total_len::float8 / greatest(t.n, 1) into n, avgdl
@@ -985,31 +988,32 @@ begin
                  where c !~ '^[0-9]{1,4}[/-][0-9]{1,4}([/-][0-9]{1,4})?$');
   if numnode(words) < 3 then words := null; end if;
 
-  -- The chunks of the visible revisions, as entries e. A revision's cut in this version is looked
-  -- up again, not taken from visible(): of ten thousand that would be a long array of texts.
+  -- Of the visible documents, the chunks that their revision of the day has in this version.
   shown := format($f$ exists (
     select 1 from mucluc.revision_chunk rc
     join mucluc.published p on p.revision_id = rc.revision_id and p.cut_id = rc.cut_id
-    where rc.chunk_id = e.chunk_id and p.version_id = $6 and (p.revision_id = any($3)) %s) $f$,
-    case when not few then 'is true' end);
+    where rc.chunk_id = e.chunk_id and p.version_id = $3 and p.valid @> $4 %s) $f$,
+    case when few then 'and p.document_id = any($2)' end);
   if few then
     candidates := format($f$
       c as materialized (
         select e.chunk_id, e.tsv, e.len
         from mucluc.entry e
-        where e.version_id = %s and e.tenant = $1 and e.document_id = any($2) %s and %s) $f$,
+        where e.version_id = %s and e.tenant = $1 and e.document_id = any($2)
+          %s and %s) $f$,
       p_version, mucluc.chunk_conditions(s), shown);
   else
     select i.as_of >= v.hot_from into hot from mucluc.index_version v where v.id = p_version;
     -- Documents are looked at inside phase 1, before its limit; a chunk's own revision after it,
     -- for a few hundred rows. Off the hot set too many chunks could belong to ended revisions, so
-    -- there that comes first; and so does what must not stand in a chunk.
+    -- there that comes first; and so does what must not stand in a chunk. Documents are unnested,
+    -- since the planner would weigh each element of an array that it compares with.
     select format($f$
       best as materialized (
         select b.c from (
           select e.c, e.chunk_id, e.w from (
             select z.c, any_value(z.chunk_id) as chunk_id, sum(z.w) as w
-            from (%1$s) z group by z.c) e
+            from (%1$s) z where z.document_id in (select unnest($2)) group by z.c) e
           %2$s order by e.w desc, e.chunk_id %3$s) b
         %4$s),
       c as materialized (
@@ -1018,15 +1022,14 @@ begin
         where e.version_id = %5$s and e.tenant = $1 and e.ctid = any(array(select b.c from best b))
           and %6$s) $f$,
       string_agg(format($f$
-          select e.ctid as c, e.chunk_id, %s::float4 as w from mucluc.entry e
-          where e.version_id = %s and e.tenant = $1 and e.tsv @@ %L::tsquery
-            and (e.document_id = any($2)) is true %s %s $f$,
+          select e.ctid as c, e.chunk_id, e.document_id, %s::float4 as w from mucluc.entry e
+          where e.version_id = %s and e.tenant = $1 and e.tsv @@ %L::tsquery %s %s $f$,
           z.idf, p_version, mucluc.quote_lexemes(array[z.lexeme]),
           case when hot then 'and e.hot' end, mucluc.chunk_conditions(s)), ' union all '),
       case when not hot then 'where ' || shown end,
       case when s.without is null then 'limit 400' else 'offset 0' end,
       case when s.without is not null
-           then 'where mucluc.chunk_obeys($6, b.chunk_id, $4, $5) limit 400' end,
+           then 'where mucluc.chunk_obeys($3, b.chunk_id, $4, $5) limit 400' end,
       p_version, shown)
       into candidates
       from (select t.lexeme, t.idf, t.place, sum(t.df) over (order by t.place) as budget
@@ -1040,15 +1043,15 @@ begin
     with %s,
     scored as materialized (
       select c.chunk_id, 2.2 * (%s) as score, %s as codes, %s as own,
-             coalesce(c.tsv @@ $8, false) as phrase
-      from (select c.chunk_id, c.tsv || '' as tsv, 1.2 * (0.25 + 0.75 * c.len / $7) as kk
+             coalesce(c.tsv @@ $7, false) as phrase
+      from (select c.chunk_id, c.tsv || '' as tsv, 1.2 * (0.25 + 0.75 * c.len / $6) as kk
             from c offset 0) c
-      where c.tsv @@ $9),
+      where c.tsv @@ $8),
     ranked as (
       select r.* from (
         select * from scored
         order by codes desc, own desc, phrase desc, score desc, chunk_id offset 0) r
-      %s limit $10)
+      %s limit $9)
     select (row_number() over (order by r.codes desc, r.own desc, r.phrase desc, r.score desc,
                                         r.chunk_id))::int,
            r.chunk_id, r.score, %L, r.codes, r.phrase
@@ -1064,9 +1067,9 @@ begin
     coalesce((select string_agg(format('(c.tsv @@ %L)::int', mucluc.quote_lexemes(array['@' || c])),
                                 ' + ') from unnest(exact) c), '0'),
     case when s.phrases is not null or (s.without is not null and few)
-         then 'where mucluc.chunk_obeys($6, r.chunk_id, $4, $5)' end,
+         then 'where mucluc.chunk_obeys($3, r.chunk_id, $4, $5)' end,
     case when few then 'direct' else 'two-phase' end)
-  using i.tenant, documents, revisions, i.as_of, s, p_version, avgdl, words,
+  using i.tenant, documents, p_version, i.as_of, s, avgdl, words,
         mucluc.quote_lexemes(terms)::tsquery, p_k;
 end $$;
 
