@@ -21,6 +21,7 @@ from store.errors import DatabaseUnusable
 
 STARTUP_SECONDS = 180
 GRACE_SECONDS = 10
+ATTEMPTS = 5
 
 
 def start() -> str:
@@ -28,16 +29,17 @@ def start() -> str:
 
     Raises DatabaseUnusable.
     """
-    api, process = _begin()
     hint = "Run the command again; or name a running server in PREFECT_API_URL."
-    try:
-        wait_for(api, process, hint)
-    except DatabaseUnusable:
-        if process.poll() is None:
-            raise
-        # Two first starts at once can trip over each other while they make Prefect's tables.
+    for attempt in range(ATTEMPTS):
         api, process = _begin()
-        wait_for(api, process, hint)
+        try:
+            wait_for(api, process, hint)
+            break
+        except DatabaseUnusable:
+            # First starts at once trip over each other while they make Prefect's tables.
+            if process.poll() is None or attempt == ATTEMPTS - 1:
+                raise
+            time.sleep(1 + attempt)
     return api
 
 
