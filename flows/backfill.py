@@ -15,36 +15,28 @@ from flows.job import job_of
 from flows.nightly import RUNNER, chunk, contextualize, settle, stage, submit_write
 
 
-def fill_of(run_id: int) -> FillJob:
-    """The backfill of a run that this process opened. Raises LookupError."""
-    job = job_of(run_id)
-    if not isinstance(job, FillJob):
-        raise LookupError(f"run {run_id} is no backfill")
-    return job
-
-
 @stage("plan")
 def plan(run_id: int) -> list[list[UUID]]:
     """Which revisions the version lacks."""
-    return filling.plan(fill_of(run_id))
+    return filling.plan(job_of(run_id, FillJob))
 
 
 @stage("reparse")
 def reparse(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Elements of today's parsers, from the stage where it has them."""
-    return filling.reparse(fill_of(run_id), batch)
+    return filling.reparse(job_of(run_id, FillJob), batch)
 
 
 @stage("build-indexes")
 def build_indexes(run_id: int, written: list[Any]) -> None:
     """Document frequencies and indexes, after loading."""
-    filling.index(fill_of(run_id))
+    filling.index(job_of(run_id, FillJob))
 
 
 @stage("fill-report")
 def fill_report(run_id: int) -> FillReport:
     """Sum up, for the run's row and as a Prefect artifact: figures and ids only."""
-    report = filling.make_report(fill_of(run_id))
+    report = filling.make_report(job_of(run_id, FillJob))
     create_table_artifact(
         key=f"backfill-{run_id}",
         table=[{"figure": name, "value": str(value)} for name, value in report.to_json().items()],

@@ -18,7 +18,7 @@ from flows.progress import StageProgress
 from flows.settings import Settings
 from flows.settings_tables import Name
 from flows.settings_tables import Recipe as Asked
-from flows.syncing import SyncFailed, settings_file
+from flows.syncing import SyncFailed, ended, settings_file
 from parsers.registry import FAMILIES
 from store import filling
 from store.database import Store
@@ -176,19 +176,12 @@ def run_backfill(
     request = fill_request(settings, target, version.name, only, since)
     with StageProgress(shown=shown) as progress:
         job = open_fill(store, request, lane, target.active, progress)
-        try:
+        with ended(job):
             # Prefect takes a second to import; commands that only read do without it.
             from flows.backfill import fill_version  # noqa: PLC0415
 
             report: FillReport = fill_version(job.run.id)
             job.run.close(store, "failed" if report.failed else "done", report.to_json())
-        except BaseException as exc:
-            job.run.close(store, "failed", None)
-            if isinstance(exc, Exception):
-                raise SyncFailed(getattr(exc, "code", None) or type(exc).__name__) from exc
-            raise
-        finally:
-            job.close()
     return report
 
 

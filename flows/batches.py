@@ -11,7 +11,7 @@ from pathlib import Path
 from uuid import UUID
 
 from enrich.models import EmbeddingFailed, Truncated
-from flows.job import AnyJob, Job
+from flows.job import AnyWritingJob, WritingJob
 from flows.lanes import Lane, Lanes
 from parsers.elements import Unreadable
 from store.errors import FencedError, StoreError
@@ -19,11 +19,11 @@ from store.publishing import VersionsChanged
 
 RUN_ERRORS = (StoreError, FencedError, EmbeddingFailed)
 
-Step = Callable[[Job, Lane, UUID], list[UUID]]
+Step = Callable[[WritingJob, Lane, UUID], list[UUID]]
 
 
 def each_lane(
-    job: Job, lanes: Lanes, batch: Sequence[UUID], step: Step, *, stage: str | None = None
+    job: WritingJob, lanes: Lanes, batch: Sequence[UUID], step: Step, *, stage: str | None = None
 ) -> list[UUID]:
     """Take a batch through a step for each version. What the first took goes on."""
     done = each(job, lanes.first, batch, step, stage=stage)
@@ -32,13 +32,13 @@ def each_lane(
     return done
 
 
-def still_in(job: Job, lane: Lane, batch: Sequence[UUID]) -> list[UUID]:
+def still_in(job: WritingJob, lane: Lane, batch: Sequence[UUID]) -> list[UUID]:
     """The revisions of a batch that a version was not left without."""
     return [r for r in batch if (lane.version.id, r) not in job.left_out]
 
 
 def each(
-    job: Job,
+    job: WritingJob,
     lane: Lane,
     batch: Sequence[UUID],
     step: Step,
@@ -66,7 +66,9 @@ def each(
     return done
 
 
-def tried(job: AnyJob, revision_id: UUID, step: Callable[[AnyJob, UUID], list[UUID]]) -> list[UUID]:
+def tried(
+    job: AnyWritingJob, revision_id: UUID, step: Callable[[AnyWritingJob, UUID], list[UUID]]
+) -> list[UUID]:
     """Take a revision through a step; put it aside when it cannot be taken (I12)."""
     try:
         return step(job, revision_id)
@@ -77,7 +79,7 @@ def tried(job: AnyJob, revision_id: UUID, step: Callable[[AnyJob, UUID], list[UU
         return []
 
 
-def _put_aside(job: Job, revision_id: UUID, error: Exception) -> None:
+def _put_aside(job: WritingJob, revision_id: UUID, error: Exception) -> None:
     match error:
         case Unreadable():
             job.put_aside(revision_id, error.code, error.hint)

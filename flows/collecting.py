@@ -10,13 +10,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from flows.job import Job, enter
-from flows.lanes import Lanes
 from flows.opening import open_from
 from flows.prefect_env import configure
 from flows.progress import StageProgress
 from flows.settings import Settings
 from flows.settings_tables import Versions
-from flows.syncing import SyncFailed, settings_file
+from flows.syncing import ended, settings_file
 from store import gc
 from store.database import Store
 from store.errors import LockHeldError
@@ -37,24 +36,6 @@ class CollectJob(Job):
     dropped: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)  # readers or another job hold them
     counts: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def lanes(self) -> Lanes:
-        """It writes no version."""
-        return Lanes(every=())
-
-    def renew(self, lanes: Lanes) -> None:
-        """It writes no version."""
-
-    def settlement(self, revision_id: Any, lanes: Lanes) -> None:
-        """It publishes nothing."""
-
-    def parse_id(self, revision: Any) -> str:
-        """It parses nothing."""
-        raise LookupError(revision.id)
-
-    def put_aside(self, revision_id: Any, code: str, hint: str) -> None:
-        """It takes no document."""
 
 
 def retire_versions(job: CollectJob) -> list[str]:
@@ -156,19 +137,12 @@ def run_collection(
     """Collect through the Prefect flow. Raises LockHeldError, SyncFailed."""
     with StageProgress(shown=False) as progress:
         job = open_collection(store, settings, named, progress)
-        try:
+        with ended(job):
             # Prefect takes a second to import; commands that only read do without it.
             from flows.gc import collect  # noqa: PLC0415
 
             report: dict[str, Any] = collect(job.run.id)
             job.run.close(store, "done", report)
-        except BaseException as exc:
-            job.run.close(store, "failed", None)
-            if isinstance(exc, Exception):
-                raise SyncFailed(getattr(exc, "code", None) or type(exc).__name__) from exc
-            raise
-        finally:
-            job.close()
     return report
 
 

@@ -23,7 +23,7 @@ from flows import stages as steps
 from flows.job import parser_key
 from flows.progress import StageProgress
 from flows.request import SyncRequest
-from flows.scratch_job import ScratchJob, open_scratch_job
+from flows.scratch_job import ScratchJob, scratch_job
 from flows.settings import Settings
 from flows.settings_tables import Recipe
 from parsers.elements import Parsed, elements_to_json
@@ -123,19 +123,12 @@ def fill(
         recipe=(recipe or Recipe()).model_copy(update={"model": embedder.card.name}),
         limits=Settings().limits,
     )
-    job = open_scratch_job(store, request, progress, embedder)
-    try:
+    with scratch_job(store, request, progress, embedder) as job:
         revisions, chunks = _stage(job, list(benchmark.documents.values()))
         steps.contextualize_batch(job, revisions)
         steps.embed(job, revisions)
         written = steps.write(job, revisions)
         steps.index(job)
-        job.run.close(store, "done", None)
-    except BaseException:
-        job.run.close(store, "failed", None)
-        raise
-    finally:
-        job.close()
     if len(written) != len(revisions):
         raise NotIndexed(f"{len(revisions) - len(written)} documents could not be indexed")
     return chunks

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from flows.batches import tried
 from flows.diff import batches
-from flows.job import Job, enter, parser_key
+from flows.job import WritingJob, enter, parser_key
 from flows.lanes import Lane, Lanes
 from flows.originals import Originals
 from flows.progress import StageProgress
@@ -57,7 +57,7 @@ class FillRequest(BaseModel):
 
 
 @dataclass(kw_only=True)
-class FillJob(Job):
+class FillJob(WritingJob):
     """A version being filled. What cannot be taken is reported, and touches no quarantine."""
 
     request: FillRequest

@@ -13,42 +13,34 @@ from flows.job import job_of
 from flows.nightly import stage
 
 
-def collection_of(run_id: int) -> CollectJob:
-    """The collection of a run that this process opened. Raises LookupError."""
-    job = job_of(run_id)
-    if not isinstance(job, CollectJob):
-        raise LookupError(f"run {run_id} is no collection")
-    return job
-
-
 @stage("retire-versions")
 def retire_versions(run_id: int) -> list[str]:
     """Take versions out of use."""
-    return collecting.retire_versions(collection_of(run_id))
+    return collecting.retire_versions(job_of(run_id, CollectJob))
 
 
 @stage("drop-versions")
 def drop_versions(run_id: int) -> list[str]:
     """Drop the partitions of retired ones."""
-    return collecting.drop_versions(collection_of(run_id))
+    return collecting.drop_versions(job_of(run_id, CollectJob))
 
 
 @stage("delete-documents")
 def delete_documents(run_id: int) -> int:
     """Documents that left their source long ago."""
-    return collecting.delete_documents(collection_of(run_id))
+    return collecting.delete_documents(job_of(run_id, CollectJob))
 
 
 @stage("delete-rows")
 def delete_rows(run_id: int) -> int:
     """Rows of the stages, and memos."""
-    return collecting.delete_rows(collection_of(run_id))
+    return collecting.delete_rows(job_of(run_id, CollectJob))
 
 
 @stage("collection-report")
 def collection_report(run_id: int) -> dict[str, Any]:
     """Sum up, for the run's row and as a Prefect artifact: counts and version names."""
-    report = collecting.make_report(collection_of(run_id))
+    report = collecting.make_report(job_of(run_id, CollectJob))
     create_table_artifact(
         key=f"gc-{run_id}",
         table=[{"figure": name, "value": str(value)} for name, value in report.items()],

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property
 from threading import RLock
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from chunkers.chunk import ChunkingRecipe
@@ -44,8 +44,8 @@ from store.versions import (
 
 
 @dataclass
-class Job(ABC):
-    """What the stages share: a run, its handles, and the versions that it writes.
+class Job:
+    """A run in progress and its handles.
 
     Found by its run's id, so that flows and tasks pass ids alone (I10).
     """
@@ -57,15 +57,27 @@ class Job(ABC):
     limits: Limits
     tally: Tally = field(default_factory=Tally)
     failures: list[str] = field(default_factory=list)
-    left_out: set[tuple[int, UUID]] = field(default_factory=set)  # version, revision
     _stack: ExitStack = field(default_factory=ExitStack)
-    _lock: RLock = field(default_factory=RLock)
-    _workers: queue.LifoQueue[ParseWorker] | None = None
 
     @property
     def today(self) -> date:
         """The run's day, in its time zone."""
         return self.now.date()
+
+    def close(self) -> None:
+        """Free what it holds and forget it. The run is closed by its report."""
+        self._stack.close()
+        self.run.release()
+        _jobs.pop(self.run.id, None)
+
+
+@dataclass
+class WritingJob(Job, ABC):
+    """A job whose documents go through the stages, into the versions of its lanes."""
+
+    left_out: set[tuple[int, UUID]] = field(default_factory=set)  # version, revision
+    _lock: RLock = field(default_factory=RLock)
+    _workers: queue.LifoQueue[ParseWorker] | None = None
 
     @property
     @abstractmethod
@@ -113,12 +125,6 @@ class Job(ABC):
         with self.parse_worker() as worker:
             return worker.parse(data, suffix)
 
-    def close(self) -> None:
-        """End the parse workers and forget the job. The run is closed by its report."""
-        self._stack.close()
-        self.run.release()
-        _jobs.pop(self.run.id, None)
-
 
 def parser_key(suffix: str) -> str:
     """The parse stage's key for a type of file as of today; of an unknown type, its name."""
@@ -126,7 +132,7 @@ def parser_key(suffix: str) -> str:
 
 
 @dataclass(kw_only=True)
-class SyncJob(Job):
+class SyncJob(WritingJob):
     """One source's sync."""
 
     request: SyncRequest
@@ -259,6 +265,8 @@ class SyncJob(Job):
 _jobs: dict[int, Job] = {}
 
 AnyJob = TypeVar("AnyJob", bound=Job)
+AnyWritingJob = TypeVar("AnyWritingJob", bound=WritingJob)
+AnySync = TypeVar("AnySync", bound=SyncJob)
 
 
 def enter(job: AnyJob) -> AnyJob:
@@ -269,6 +277,13 @@ def enter(job: AnyJob) -> AnyJob:
 
 def open_job(store: Store, request: SyncRequest, progress: StageProgress) -> SyncJob:
     """Take the source's lock and begin a run. Raises LockHeldError."""
+    return enter(new_job(SyncJob, store, request, progress))
+
+
+def new_job(
+    kind: type[AnySync], store: Store, request: SyncRequest, progress: StageProgress, **more: Any
+) -> AnySync:
+    """Take the source's lock and begin a run that no task looks up. Raises LockHeldError."""
     run = open_run(
         store,
         kind="sync",
@@ -277,35 +292,28 @@ def open_job(store: Store, request: SyncRequest, progress: StageProgress) -> Syn
         source=request.source,
         options=request.model_dump(mode="json"),
     )
-    return enter(
-        SyncJob(
-            run,
-            store,
-            progress,
-            request.clock(datetime.fromisoformat(run.started_on)),
-            request.limits,
-            request=request,
-        )
-    )
+    now = request.clock(datetime.fromisoformat(run.started_on))
+    return kind(run, store, progress, now, request.limits, request=request, **more)
 
 
-def job_of(run_id: int) -> Job:
+def job_of(run_id: int, kind: type[AnyJob]) -> AnyJob:
     """The job of a run that this process opened.
 
-    Raises LookupError for another process's run: its lock is not ours to write under.
+    Raises LookupError for a run of another kind, and for another process's: its lock is not ours
+    to write under.
     """
     try:
-        return _jobs[run_id]
+        job = _jobs[run_id]
     except KeyError:
         raise LookupError(
             f"run {run_id} was not opened by this process; start the flow without a run id, and "
             "it opens runs itself"
         ) from None
-
-
-def sync_of(run_id: int) -> SyncJob:
-    """The sync of a run that this process opened. Raises LookupError."""
-    job = job_of(run_id)
-    if not isinstance(job, SyncJob):
-        raise LookupError(f"run {run_id} is no sync")
+    if not isinstance(job, kind):
+        raise LookupError(f"run {run_id} is no {kind.__name__}")
     return job
+
+
+def writer_of(run_id: int) -> WritingJob:
+    """The job of a run whose documents go through the stages. Raises LookupError."""
+    return job_of(run_id, WritingJob)  # type: ignore[type-abstract]  # a look, not a call

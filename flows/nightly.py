@@ -16,7 +16,7 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from flows import changes, stages
 from flows.batches import RUN_ERRORS, place_of
 from flows.finishing import make_report
-from flows.job import job_of, sync_of
+from flows.job import Job, SyncJob, job_of, writer_of
 from flows.policies import DELAYS, RETRIES, retry_transient
 from flows.report import Report
 
@@ -70,61 +70,61 @@ def stage(name: str) -> Callable[[Callable[P, R]], Task[P, R]]:
 @stage("list")
 def list_source(run_id: int) -> int:
     """List the source's files."""
-    return changes.list_source(sync_of(run_id))
+    return changes.list_source(job_of(run_id, SyncJob))
 
 
 @stage("diff")
 def diff(run_id: int) -> int:
     """Compare the listing with what is known; read what may have changed."""
-    return changes.diff(sync_of(run_id))
+    return changes.diff(job_of(run_id, SyncJob))
 
 
 @stage("revoke")
 def revoke(run_id: int) -> list[list[UUID]]:
     """Put deletions, access and validity in force; returns batches of revision ids."""
-    return changes.revoke(sync_of(run_id))
+    return changes.revoke(job_of(run_id, SyncJob))
 
 
 @stage("parse")
 def parse(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Bytes to elements."""
-    return stages.parse(sync_of(run_id), batch)
+    return stages.parse(job_of(run_id, SyncJob), batch)
 
 
 @stage("chunk")
 def chunk(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Elements to chunks."""
-    return stages.chunk_batch(job_of(run_id), batch)
+    return stages.chunk_batch(writer_of(run_id), batch)
 
 
 @stage("contextualize")
 def contextualize(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Chunks to contextual texts."""
-    return stages.contextualize_batch(job_of(run_id), batch)
+    return stages.contextualize_batch(writer_of(run_id), batch)
 
 
 @stage("embed")
 def embed(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Contextual texts to embeddings, unless the memo has them."""
-    return stages.embed(job_of(run_id), batch)
+    return stages.embed(writer_of(run_id), batch)
 
 
 @stage("write")
 def write(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Embeddings to entries; each revision becomes visible whole."""
-    return stages.write(job_of(run_id), batch)
+    return stages.write(writer_of(run_id), batch)
 
 
 @stage("index")
 def index(run_id: int, written: list[Any]) -> None:
     """Statistics, indexes, and the gates of a first version."""
-    stages.index(sync_of(run_id))
+    stages.index(job_of(run_id, SyncJob))
 
 
 @stage("report")
 def report(run_id: int) -> Report:
     """Sum up, for the run's row and as a Prefect artifact: figures and ids only."""
-    summary = make_report(sync_of(run_id))
+    summary = make_report(job_of(run_id, SyncJob))
     create_table_artifact(
         key=f"sync-{run_id}",
         table=[{"figure": name, "value": str(value)} for name, value in summary.to_json().items()],
@@ -160,7 +160,7 @@ def submit_write(run_id: int, batch: PrefectFuture[list[UUID]]) -> list[PrefectF
 
 def settle(run_id: int, futures: Iterable[PrefectFuture[Any]]) -> list[Any]:
     """Wait for every task. A batch that failed is in the report, and does not stop the others."""
-    job = job_of(run_id)
+    job = job_of(run_id, Job)
     for future in futures:
         future.wait()
         state = future.state

@@ -6,7 +6,7 @@ import hashlib
 from threading import Lock
 from uuid import UUID
 
-from flows.job import Job
+from flows.job import WritingJob
 from flows.request import SyncRequest
 from parsers.elements import Attachment, Unreadable
 from sources.files import ListedFile, SourceProblem
@@ -19,7 +19,7 @@ from store.stages import StoredRevision, read_revision
 class Originals:
     """Finds bytes by revision. A source is listed once, and only when it is asked for."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: WritingJob) -> None:
         self._job = job
         self._lock = Lock()
         self._listings: dict[tuple[str, str], dict[str, ListedFile]] = {}

@@ -13,36 +13,28 @@ from flows.judging import PromoteJob, PromotionReport
 from flows.nightly import stage
 
 
-def promotion_of(run_id: int) -> PromoteJob:
-    """The promotion of a run that this process opened. Raises LookupError."""
-    job = job_of(run_id)
-    if not isinstance(job, PromoteJob):
-        raise LookupError(f"run {run_id} is no promotion")
-    return job
-
-
 @stage("catch-up")
 def catch_up(run_id: int) -> int:
     """What was published since the backfill."""
-    return judging.catch_up(promotion_of(run_id))
+    return judging.catch_up(job_of(run_id, PromoteJob))
 
 
 @stage("judge")
 def judge(run_id: int) -> bool:
     """Ask every gate."""
-    return judging.judge(promotion_of(run_id))
+    return judging.judge(job_of(run_id, PromoteJob))
 
 
 @stage("swap")
 def swap(run_id: int) -> bool:
     """Move the alias, if the gates let it."""
-    return judging.swap(promotion_of(run_id))
+    return judging.swap(job_of(run_id, PromoteJob))
 
 
 @stage("promotion-report")
 def promotion_report(run_id: int) -> PromotionReport:
     """Sum up, for the run's row and as a Prefect artifact: figures only."""
-    report = judging.make_report(promotion_of(run_id))
+    report = judging.make_report(job_of(run_id, PromoteJob))
     figures = {
         f"{name}.{figure}": value
         for name, gate in report.gates.items()

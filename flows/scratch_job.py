@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from enrich.models import Embedder
-from flows.job import SyncJob
+from flows.job import SyncJob, new_job
 from flows.lanes import Lanes
 from flows.progress import StageProgress
 from flows.request import SyncRequest
 from store.database import Store
-from store.runs import open_run
 
 
 @dataclass(kw_only=True)
@@ -27,26 +27,18 @@ class ScratchJob(SyncJob):
         )
 
 
-def open_scratch_job(
+@contextmanager
+def scratch_job(
     store: Store, request: SyncRequest, progress: StageProgress, model: Embedder
-) -> ScratchJob:
-    """Begin a run that no task looks up. ``model`` has the card of the request's model."""
-    run = open_run(
-        store,
-        kind="sync",
-        lock_key=request.lock_key,
-        tenant=request.tenant,
-        source=request.source,
-        options=request.model_dump(mode="json"),
-    )
-    job = ScratchJob(
-        run,
-        store,
-        progress,
-        request.clock(datetime.fromisoformat(run.started_on)),
-        request.limits,
-        request=request,
-        model=model,
-    )
+) -> Iterator[ScratchJob]:
+    """A run that no task looks up, ended with the block. ``model`` has the request's model card."""
+    job = new_job(ScratchJob, store, request, progress, model=model)
     job.embedder = model
-    return job
+    try:
+        yield job
+        job.run.close(store, "done", None)
+    except BaseException:
+        job.run.close(store, "failed", None)
+        raise
+    finally:
+        job.close()

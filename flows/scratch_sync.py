@@ -8,7 +8,7 @@ from enrich.models import Embedder
 from flows import changes, stages
 from flows.progress import StageProgress
 from flows.request import request_for
-from flows.scratch_job import open_scratch_job
+from flows.scratch_job import scratch_job
 from flows.settings import Settings
 from store.database import Store
 
@@ -30,8 +30,7 @@ def sync_sources(
     for tenant in settings.tenants:
         for source in tenant.sources:
             request = request_for(settings, tenant.name, source, model=embedder.card.name, now=now)
-            job = open_scratch_job(store, request, shown, embedder)
-            try:
+            with scratch_job(store, request, shown, embedder) as job:
                 changes.list_source(job)
                 changes.diff(job)
                 for batch in changes.revoke(job):
@@ -41,10 +40,4 @@ def sync_sources(
                     left = stages.embed(job, left)
                     taken += len(stages.write(job, left))
                 stages.index(job)
-                job.run.close(store, "done", None)
-            except BaseException:
-                job.run.close(store, "failed", None)
-                raise
-            finally:
-                job.close()
     return taken

@@ -23,7 +23,7 @@ from enrich.contextualize import (
 from enrich.models import EmbeddingFailed
 from flows.attachments import add_attachments, unpublished_attachments
 from flows.batches import RUN_ERRORS, each, each_lane, still_in, tried
-from flows.job import Job, SyncJob
+from flows.job import SyncJob, WritingJob
 from flows.lanes import Lane, Lanes
 from parsers.elements import Unreadable
 from sources.files import SourceProblem
@@ -71,13 +71,13 @@ def _parse_file(job: SyncJob, revision_id: UUID) -> list[UUID]:
     return [*attached, revision_id]
 
 
-def chunk_batch(job: Job, batch: Sequence[UUID], lanes: Lanes | None = None) -> list[UUID]:
+def chunk_batch(job: WritingJob, batch: Sequence[UUID], lanes: Lanes | None = None) -> list[UUID]:
     """Cut a batch's elements into chunks."""
     with job.tally.timing("chunk"):
         return each_lane(job, lanes or job.lanes, batch, _chunk, stage="chunk")
 
 
-def _chunk(job: Job, lane: Lane, revision_id: UUID) -> list[UUID]:
+def _chunk(job: WritingJob, lane: Lane, revision_id: UUID) -> list[UUID]:
     revision = stages.read_revision(job.store, revision_id)
     key = job.parse_id(revision)
     cut = stages.cut_id(key, lane.chunking.chunking_id)
@@ -110,7 +110,7 @@ class _Pairs:
     hashes: tuple[bytes, ...]
 
 
-def _pairs(job: Job, lane: Lane, revision_id: UUID) -> _Pairs:
+def _pairs(job: WritingJob, lane: Lane, revision_id: UUID) -> _Pairs:
     revision = stages.read_revision(job.store, revision_id)
     key = job.parse_id(revision)
     cut = stages.cut_id(key, lane.chunking.chunking_id)
@@ -134,13 +134,15 @@ def _pairs(job: Job, lane: Lane, revision_id: UUID) -> _Pairs:
     )
 
 
-def contextualize_batch(job: Job, batch: Sequence[UUID], lanes: Lanes | None = None) -> list[UUID]:
+def contextualize_batch(
+    job: WritingJob, batch: Sequence[UUID], lanes: Lanes | None = None
+) -> list[UUID]:
     """Write the contextual text of a batch's chunks."""
     with job.tally.timing("contextualize"):
         return each_lane(job, lanes or job.lanes, batch, _contextualize)
 
 
-def _contextualize(job: Job, lane: Lane, revision_id: UUID) -> list[UUID]:
+def _contextualize(job: WritingJob, lane: Lane, revision_id: UUID) -> list[UUID]:
     pairs = _pairs(job, lane, revision_id)
     strategy = lane.recipe.context_id
     written = []
@@ -171,7 +173,7 @@ def _contextualize(job: Job, lane: Lane, revision_id: UUID) -> list[UUID]:
     return [revision_id]
 
 
-def embed(job: Job, batch: Sequence[UUID], lanes: Lanes | None = None) -> list[UUID]:
+def embed(job: WritingJob, batch: Sequence[UUID], lanes: Lanes | None = None) -> list[UUID]:
     """Embed the contextual texts of a batch that no memo holds, lane by lane."""
     lanes = lanes or job.lanes
     with job.tally.timing("embed"):
@@ -186,7 +188,9 @@ def embed(job: Job, batch: Sequence[UUID], lanes: Lanes | None = None) -> list[U
     return done
 
 
-def _embed_lane(job: Job, lane: Lane, batch: Sequence[UUID], *, beside: bool = False) -> list[UUID]:
+def _embed_lane(
+    job: WritingJob, lane: Lane, batch: Sequence[UUID], *, beside: bool = False
+) -> list[UUID]:
     """Embed a batch for one version.
 
     The texts of all its documents together: most documents have fewer chunks than an encoder
@@ -196,7 +200,7 @@ def _embed_lane(job: Job, lane: Lane, batch: Sequence[UUID], *, beside: bool = F
     owners: dict[bytes, list[UUID]] = {}
     tenants: dict[bytes, str] = {}
 
-    def gather(job: Job, lane: Lane, revision_id: UUID) -> list[UUID]:
+    def gather(job: WritingJob, lane: Lane, revision_id: UUID) -> list[UUID]:
         pairs = _pairs(job, lane, revision_id)
         found = _missing_embeddings(job, lane, pairs)
         job.tally.add("embeddings_reused", len(pairs.chunks) - len(found))
@@ -218,7 +222,7 @@ def _embed_lane(job: Job, lane: Lane, batch: Sequence[UUID], *, beside: bool = F
                 aside |= dict.fromkeys(owners[item.key], error)
     job.tally.add("embedded_beside", len(missing) if beside else 0)
 
-    def leave(job: Job, lane: Lane, revision_id: UUID) -> list[UUID]:
+    def leave(job: WritingJob, lane: Lane, revision_id: UUID) -> list[UUID]:
         if revision_id in aside:
             raise aside[revision_id]
         return [revision_id]
@@ -226,7 +230,7 @@ def _embed_lane(job: Job, lane: Lane, batch: Sequence[UUID], *, beside: bool = F
     return each(job, lane, done, leave, beside=beside)
 
 
-def _missing_embeddings(job: Job, lane: Lane, pairs: _Pairs) -> list[embeddings.Unembedded]:
+def _missing_embeddings(job: WritingJob, lane: Lane, pairs: _Pairs) -> list[embeddings.Unembedded]:
     return embeddings.missing_embeddings(
         job.store,
         pairs.revision.tenant,
@@ -238,7 +242,7 @@ def _missing_embeddings(job: Job, lane: Lane, pairs: _Pairs) -> list[embeddings.
 
 
 def _embed_slice(
-    job: Job, lane: Lane, tenant: str, part: Sequence[embeddings.Unembedded]
+    job: WritingJob, lane: Lane, tenant: str, part: Sequence[embeddings.Unembedded]
 ) -> list[tuple[embeddings.Unembedded, Exception]]:
     """Embed texts and remember them, in one transaction; returns what could not be embedded.
 
@@ -274,7 +278,7 @@ def _embed_slice(
     return []
 
 
-def write(job: Job, batch: Sequence[UUID]) -> list[UUID]:
+def write(job: WritingJob, batch: Sequence[UUID]) -> list[UUID]:
     """Publish a batch's revisions: each becomes visible whole, in a transaction of its own.
 
     When a version was opened or promoted meanwhile, the batch goes through the stages again, for
@@ -293,7 +297,7 @@ def write(job: Job, batch: Sequence[UUID]) -> list[UUID]:
             job.renew(lanes)
 
 
-def _write(job: Job, first: Lane, revision_id: UUID, *, lanes: Lanes) -> list[UUID]:
+def _write(job: WritingJob, first: Lane, revision_id: UUID, *, lanes: Lanes) -> list[UUID]:
     taken = [lane for lane in lanes.every if (lane.version.id, revision_id) not in job.left_out]
     while True:
         revision = stages.read_revision(job.store, revision_id)
@@ -318,7 +322,7 @@ def _write(job: Job, first: Lane, revision_id: UUID, *, lanes: Lanes) -> list[UU
     return [revision_id]
 
 
-def _publication(job: Job, lane: Lane, revision_id: UUID) -> publishing.Publication:
+def _publication(job: WritingJob, lane: Lane, revision_id: UUID) -> publishing.Publication:
     pairs = _pairs(job, lane, revision_id)
     return publishing.Publication(
         version=lane.version.id,

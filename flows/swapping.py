@@ -19,7 +19,7 @@ from flows.prefect_env import configure
 from flows.progress import StageProgress
 from flows.promotion_page import write_pages
 from flows.settings import Settings
-from flows.syncing import SyncFailed, settings_file
+from flows.syncing import ended, settings_file
 from store import promotions
 from store.database import Store
 from store.filling import lock_key
@@ -118,19 +118,12 @@ def run_promotion(
                 reason=reason,
             )
         )
-        try:
+        with ended(job):
             # Prefect takes a second to import; commands that only read do without it.
             from flows.promoting import promote_version  # noqa: PLC0415
 
             report: PromotionReport = promote_version(job.run.id)
             job.run.close(store, "done", report.to_json())
-        except BaseException as exc:
-            job.run.close(store, "failed", None)
-            if isinstance(exc, Exception):
-                raise SyncFailed(getattr(exc, "code", None) or type(exc).__name__) from exc
-            raise
-        finally:
-            job.close()
     return report
 
 

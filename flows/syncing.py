@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from flows.job import open_job
+from flows.job import Job, open_job
 from flows.opening import open_from
 from flows.prefect_env import configure
 from flows.progress import StageProgress
@@ -33,6 +35,23 @@ class SyncFailed(Exception):
         self.code = code
 
 
+@contextmanager
+def ended(job: Job) -> Iterator[None]:
+    """Close a job's run as failed when its flow fails, and end the job in any case.
+
+    Raises SyncFailed with the error's code.
+    """
+    try:
+        yield
+    except BaseException as exc:
+        job.run.close(job.store, "failed", None)
+        if isinstance(exc, Exception):
+            raise SyncFailed(getattr(exc, "code", None) or type(exc).__name__) from exc
+        raise
+    finally:
+        job.close()
+
+
 def run_sync(
     store: Store, request: SyncRequest, *, shown: bool = False, root_moved: bool = False
 ) -> Report:
@@ -47,19 +66,12 @@ def run_sync(
     request = with_model_of_index(store, request)
     with StageProgress(shown=shown) as progress:
         job = open_job(store, request, progress)
-        try:
+        with ended(job):
             # Prefect takes a second to import; commands that only read do without it.
             from flows.nightly import sync_source  # noqa: PLC0415
 
             report: Report = sync_source(job.run.id)
             job.run.close(store, "failed" if report.failed else "done", report.to_json())
-        except BaseException as exc:
-            job.run.close(store, "failed", None)
-            if isinstance(exc, Exception):
-                raise SyncFailed(getattr(exc, "code", None) or type(exc).__name__) from exc
-            raise
-        finally:
-            job.close()
     return report
 
 
