@@ -14,7 +14,7 @@ TORCH_INDEX ?=
 ARGS ?=
 # Files with a ground truth, for: make quality, make compare
 CASES ?= ../shared/cases
-SLOW_SECONDS ?= 1200
+SLOW_SECONDS ?= 2400
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow lint bench quality compare clean
