@@ -8,10 +8,14 @@ temporary one is started; its tables then live in a database beside mucluc's, wh
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
+from importlib import metadata
 from pathlib import Path
 
 from flows import temporary_server
-from store.prefect_database import ensure
+from store.prefect_database import begun, prepared
+
+DATABASE = "PREFECT_API_DATABASE_CONNECTION_URL"
 
 
 def configure(home: Path, store_url: str, *, lasting: bool = False) -> None:
@@ -32,10 +36,16 @@ def configure(home: Path, store_url: str, *, lasting: bool = False) -> None:
     }
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
+    # Prefect makes the last folder of it alone, and its SQLite file needs one to be in.
+    Path(os.environ["PREFECT_HOME"]).mkdir(parents=True, exist_ok=True)
     if os.environ.get("PREFECT_API_URL"):
         return
-    if "PREFECT_API_DATABASE_CONNECTION_URL" not in os.environ and (url := ensure(store_url)):
-        os.environ["PREFECT_API_DATABASE_CONNECTION_URL"] = url
-    if not lasting:
-        os.environ.setdefault("PREFECT_LOGGING_TO_API_ENABLED", "false")
-        os.environ["PREFECT_API_URL"] = temporary_server.start()
+    version = metadata.version("prefect")
+    with nullcontext() if DATABASE in os.environ else prepared(store_url, version) as url:
+        if url:
+            os.environ[DATABASE] = url
+        if not lasting:
+            os.environ.setdefault("PREFECT_LOGGING_TO_API_ENABLED", "false")
+            os.environ["PREFECT_API_URL"] = temporary_server.start()
+            if url:
+                begun(store_url, version)

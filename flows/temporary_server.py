@@ -21,7 +21,6 @@ from store.errors import DatabaseUnusable
 
 STARTUP_SECONDS = 180
 GRACE_SECONDS = 10
-ATTEMPTS = 5
 
 
 def start() -> str:
@@ -29,21 +28,6 @@ def start() -> str:
 
     Raises DatabaseUnusable.
     """
-    hint = "Run the command again; or name a running server in PREFECT_API_URL."
-    for attempt in range(ATTEMPTS):
-        api, process = _begin()
-        try:
-            wait_for(api, process, hint)
-            break
-        except DatabaseUnusable:
-            # First starts at once trip over each other while they make Prefect's tables.
-            if process.poll() is None or attempt == ATTEMPTS - 1:
-                raise
-            time.sleep(1 + attempt)
-    return api
-
-
-def _begin() -> tuple[str, subprocess.Popen[bytes]]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -56,7 +40,9 @@ def _begin() -> tuple[str, subprocess.Popen[bytes]]:
         start_new_session=True,  # Ctrl-C is for the command, which ends the server last
     )
     atexit.register(stop, process)
-    return f"http://127.0.0.1:{port}/api", process
+    api = f"http://127.0.0.1:{port}/api"
+    wait_for(api, process, "Run the command again; or name a running server in PREFECT_API_URL.")
+    return api
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

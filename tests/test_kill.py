@@ -214,8 +214,10 @@ def test_two_runs_of_a_source_exclude_each_other_and_of_two_sources_do_not(
 ) -> None:
     home, url = place / "home", databases()
     env = environment(home, DATABASE_URL=url)
-    # Prefect makes its tables at its first start, which several at once do not all survive.
-    assert mucluc("sync", "--source", "more", "--json", env=env, cwd=place).returncode == 0
+    # Together also where nobody has made Prefect's tables yet, which holds the others up.
+    first = [start("sync", "--source", "more", "--json", env=env, cwd=place) for _ in range(3)]
+    told = [process.communicate(timeout=PATIENCE) for process in first]
+    assert {0} <= {process.returncode for process in first} <= {0, 4}, told
     rivals = [start("sync", "--source", "docs", "--json", env=env, cwd=place) for _ in range(2)]
     other = start("sync", "--source", "more", "--json", env=env, cwd=place)
     ended = [process.communicate(timeout=PATIENCE) for process in (*rivals, other)]
