@@ -34,7 +34,7 @@ create table schema_version (
   version int primary key,
   applied_at timestamptz not null default now()
 );
-insert into schema_version (version) values (2);
+insert into schema_version (version) values (3);
 
 -- ---------------------------------------------------------------------------------------------
 -- Runs. A run's id is its epoch: the newest running run of a lock key is the only one that may
@@ -119,6 +119,8 @@ create table revision (
   stated_to date,                        -- inclusive, as stated
   seen_on date not null,                 -- the day it was first seen, in the collection's time zone
   metadata jsonb not null default '{}',
+  -- Its history is no longer kept: only its dates are left, so that its neighbours keep theirs.
+  pruned boolean not null default false,
   unique (document_id, sequence)
 );
 create index revision_content on revision (content_sha256);
@@ -457,13 +459,20 @@ return (select coalesce(sum(coalesce(cardinality(positions), 1)), 0)::int from u
 -- one begins at minus infinity, later undated ones on the day they were seen.
 -- ---------------------------------------------------------------------------------------------
 create function refresh_validity(p_documents uuid[]) returns void language sql as $$
-  with started as (
-    select p.version_id, p.revision_id, r.document_id, r.sequence, r.stated_to,
-           case when r.stated_from is not null then r.stated_from
-                when r.sequence > min(r.sequence) over (partition by p.version_id, r.document_id)
-                then r.seen_on end as start
-    from mucluc.published p join mucluc.revision r on r.id = p.revision_id
+  with held as (
+    select version_id, document_id, revision_id from mucluc.published
+    where document_id = any(p_documents)
+    union all
+    -- Pruned ones hold their days against the others, and show nothing.
+    select distinct p.version_id, p.document_id, r.id
+    from mucluc.published p join mucluc.revision r on r.document_id = p.document_id and r.pruned
     where p.document_id = any(p_documents)
+  ), started as (
+    select h.version_id, h.revision_id, r.document_id, r.sequence, r.stated_to,
+           case when r.stated_from is not null then r.stated_from
+                when r.sequence > min(r.sequence) over (partition by h.version_id, r.document_id)
+                then r.seen_on end as start
+    from held h join mucluc.revision r on r.id = h.revision_id
   ), bounded as (
     select version_id, revision_id, start,
            least(lead(coalesce(start, '-infinity'::date)) over w, stated_to + 1) as stop

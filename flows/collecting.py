@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from flows.job import Job, enter
@@ -64,6 +64,19 @@ def delete_documents(job: CollectJob) -> int:
     return job.counts["documents"]
 
 
+def prune_history(job: CollectJob) -> int:
+    """What superseded revisions said, past the time that the settings keep it; returns how many."""
+    for counts in _pruned(job.store, job.run.id, job.keep, job.today):
+        job.counts += counts
+    return job.counts["history"]
+
+
+def _pruned(store: Store, run: int | None, keep: Versions, today: date) -> Iterator[Counter[str]]:
+    if keep.keep_history_days is not None:
+        before = today - timedelta(days=keep.keep_history_days)
+        yield from gc.prune_history(store, run, before)
+
+
 def delete_rows(job: CollectJob) -> int:
     """Rows of the stages that nothing refers to; returns how many."""
     for counts in gc.delete_unused_rows(job.store, job.run.id):
@@ -105,7 +118,7 @@ def make_report(job: CollectJob) -> dict[str, Any]:
     }
 
 
-COUNTED = ("documents", *(name for name, _ in gc.STEPS), "memos")
+COUNTED = ("documents", "history", *(name for name, _ in gc.STEPS), "memos")
 
 
 def exit_code(report: dict[str, Any]) -> int:
@@ -154,6 +167,8 @@ def plan_collection(store: Store, settings: Settings) -> dict[str, Any]:
     now = datetime.now().astimezone()
     before = now - timedelta(days=settings.versions.keep_deleted_days)
     counts: Counter[str] = Counter(documents=gc.delete_long_deleted(store, None, before))
+    for part in _pruned(store, None, settings.versions, now.date()):
+        counts["history"] += part["history"]
     for part in gc.delete_unused_rows(store, None):
         counts += part
     for count in gc.delete_unused_memos(store, None):

@@ -43,6 +43,7 @@ def make_report(job: SyncJob) -> Report:
         embedded=tally["embedded"],
         truncated=tally["truncated"],
         rows_written=tally["rows"],
+        pruned=tally["pruned"],
         tokens=tally["tokens"],
         seconds=tally.seconds(),
         peak_rss_mb=peak_rss_mb(),

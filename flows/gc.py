@@ -31,6 +31,12 @@ def delete_documents(run_id: int) -> int:
     return collecting.delete_documents(job_of(run_id, CollectJob))
 
 
+@stage("prune-history")
+def prune_history(run_id: int) -> int:
+    """What revisions said that ended longer ago than the settings keep."""
+    return collecting.prune_history(job_of(run_id, CollectJob))
+
+
 @stage("delete-rows")
 def delete_rows(run_id: int) -> int:
     """Rows of the stages, and memos."""
@@ -55,6 +61,7 @@ def collect(run_id: int) -> dict[str, Any]:
     retire_versions(run_id)
     drop_versions(run_id)
     delete_documents(run_id)
+    prune_history(run_id)
     delete_rows(run_id)
     return collection_report(run_id)
 

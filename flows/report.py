@@ -65,6 +65,7 @@ class Report:
     embedded: int
     truncated: int
     rows_written: int
+    pruned: int  # revisions whose history is no longer kept
     tokens: int
     seconds: dict[str, float]
     peak_rss_mb: int
@@ -84,6 +85,7 @@ class Report:
             "embedded": self.embedded,
             "truncated": self.truncated,
             "rows_written": self.rows_written,
+            "pruned": self.pruned,
             "tokens": self.tokens,
             "seconds": self.seconds,
             "peak_rss_mb": self.peak_rss_mb,

@@ -79,6 +79,8 @@ def print_report(
     _print_quarantine(store, request, out, named=named)
     _print_withheld(report, out)
     _print_beside(request, report, out)
+    if report.pruned:
+        out.print(f"{report.pruned} ended revisions were deleted (versions.keep_history_days)")
     for name, count in report.warnings.items():
         words = NOTICES[name].format(n=count) if name in NOTICES else _counted(name, count)
         out.print(Text("note  ", style="yellow") + Text(words))

@@ -36,6 +36,7 @@ class SyncRequest(BaseModel):
     limits: Limits
     modulus: int = 1
     keep_previous_days: int = 7  # how long a replaced version is written to as well
+    keep_history_days: int | None = None  # how long a superseded revision answers; None: for ever
     verify: bool = False
     confirm_deletions: bool = False
     now: datetime | None = None
@@ -88,5 +89,6 @@ def request_for(settings: Settings, tenant: str, source: Source, **asked: Any) -
         limits=settings.limits,
         modulus=settings.versions.entry_hash_modulus,
         keep_previous_days=settings.versions.keep_previous_days,
+        keep_history_days=settings.versions.keep_history_days,
         **asked,
     )

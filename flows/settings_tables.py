@@ -163,6 +163,7 @@ class Versions(Table):
     entry_hash_modulus: Annotated[int, Field(strict=True, ge=1, le=64)] = 1
     keep_previous_days: Days = 7
     keep_deleted_days: Days = 30
+    keep_history_days: Days | None = None  # None: for ever
     fallback_share: Share = 0.05
 
 

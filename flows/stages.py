@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from itertools import islice
 from uuid import UUID
@@ -28,7 +29,7 @@ from flows.lanes import Lane, Lanes
 from parsers.elements import Unreadable
 from sources.files import SourceProblem
 from sources.folder import read_file
-from store import embeddings, publishing, stages
+from store import embeddings, gc, publishing, stages
 from store.publishing import VersionsChanged
 from store.versions import (
     bootstrap,
@@ -334,10 +335,27 @@ def _publication(job: WritingJob, lane: Lane, revision_id: UUID) -> publishing.P
     )
 
 
+def prune(job: SyncJob) -> int:
+    """Delete what the source's revisions said that ended longer ago than the settings keep.
+
+    Returns how many revisions. None while a version is being built: the next run sees to them.
+    """
+    request = job.request
+    if request.keep_history_days is not None:
+        before = job.today - timedelta(days=request.keep_history_days)
+        for counts in gc.prune_history(
+            job.store, job.run.id, before, tenant=request.tenant, source=request.source
+        ):
+            job.tally.add("pruned", counts["history"])
+        gc.recount(job.store, job.run.id)
+    return job.tally["pruned"]
+
+
 def index(job: SyncJob) -> None:
-    """After the last write: statistics, indexes, ended revisions, and a first version's gates."""
+    """After the last write: history, statistics, indexes, and a first version's gates."""
     version, request = job.version, job.request
     with job.tally.timing("index"):
+        prune(job)
         changed = refresh_statistics(job.store, job.run.id, version.id, request.tenant)
         if changed or version.state == "building":
             job.progress.expect("index", 2 * request.modulus)

@@ -71,7 +71,9 @@ def document_checks(
         lambda: _version(store, request, row, version, held),
         lambda: _acl(row),
         lambda: _visible(request, row),
-        lambda: _valid(request, held, revision),
+        lambda: _valid(
+            request, held, revision, pruned=sum(r["pruned"] for r in standing.revisions)
+        ),
         lambda: _filters(request, row, revision or {}),
         lambda: _entries(request, mine),
         lambda: _quoted(request, standing, mine, revision or {}, quote),
@@ -180,7 +182,9 @@ def _visible(request: SearchRequest, row: Row) -> Check:
     )
 
 
-def _valid(request: SearchRequest, held: Sequence[Row], revision: Row | None) -> Check:
+def _valid(
+    request: SearchRequest, held: Sequence[Row], revision: Row | None, *, pruned: int
+) -> Check:
     ranges = ", ".join(_range(r["valid"]) for r in held if not r["valid"].isempty)
     day = request.as_of.isoformat()
     if revision is not None:
@@ -194,7 +198,8 @@ def _valid(request: SearchRequest, held: Sequence[Row], revision: Row | None) ->
     return Check(
         name="valid",
         holds=False,
-        says=f"no revision holds on {day}; they hold {ranges or 'on no day'}",
+        says=f"no revision holds on {day}; they hold {ranges or 'on no day'}"
+        + (f"; {pruned} that ended earlier are no longer kept" if pruned else ""),
         brings_back=(again(request, day=nearest),) if nearest else (),
     )
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -38,6 +38,13 @@ STEPS: tuple[tuple[str, LiteralString], ...] = (
     ("entries", "delete_unplaced_entries"),
     ("chunks", "delete_unplaced_chunks"),
     ("contexts", "delete_unused_contexts"),
+)
+# And those of pruned revisions.
+PRUNED: tuple[tuple[str, LiteralString], ...] = (
+    ("published", "unpublish_revisions"),
+    ("placements", "delete_placements_of_revisions"),
+    ("parses", "delete_parses_of_revisions"),
+    *STEPS[3:],
 )
 
 
@@ -171,15 +178,49 @@ def delete_unused_rows(store: Store, run: int | None) -> Iterator[Counter[str]]:
                 query("documents_after"), {"after": after, "limit": DOCUMENTS, **busy.values()}
             ).fetchall()
             ids = {"ids": [row["id"] for row in rows]}
-            for name, statement in STEPS:
-                done = connection.execute(query(statement), ids)
-                counts[name] = done.rowcount
-                if name == "entries":
-                    for version, tenant in {(r["version_id"], r["tenant"]) for r in done}:
-                        connection.execute(
-                            query("mark_counts_stale"), {"version": version, "tenant": tenant}
-                        )
+            counts += _take(connection, STEPS, ids)
         counts["busy"] = len(busy.sources) if after == BEGINNING else 0
+        yield counts
+        if len(rows) < DOCUMENTS:
+            return
+        after = rows[-1]["id"]
+
+
+def prune_history(
+    store: Store,
+    run: int | None,
+    before: date,
+    *,
+    tenant: str | None = None,
+    source: str | None = None,
+) -> Iterator[Counter[str]]:
+    """Delete what superseded revisions said that ended before a day; yields counts, by batch.
+
+    Their dates stay, so that the revisions around them hold on the days on which they did. With a
+    tenant and a source, of these alone, by the run that syncs them. Leaves other sources alone that
+    are being synced, and all while a version is being built or promoted (counted as ``busy``).
+    Without a run it counts and changes nothing.
+    """
+    after = BEGINNING
+    while True:
+        counts: Counter[str] = Counter()
+        with _quiet(store, run) as (connection, busy):
+            if busy.versions:
+                yield Counter(busy=1)
+                return
+            others = Busy(tuple(s for s in busy.sources if s != (tenant, source)), False)
+            limits = {"before": before, "tenant": tenant, "source": source, "limit": DOCUMENTS}
+            rows = connection.execute(
+                query("documents_with_old_history"), limits | {"after": after} | others.values()
+            ).fetchall()
+            ids: dict[str, Any] = {"ids": [row["id"] for row in rows], "before": before}
+            pruned = connection.execute(query("prune_revisions"), ids).fetchall()
+            ids["revisions"] = [row["id"] for row in pruned]
+            counts["history"] = len(pruned)
+            if pruned:
+                counts += _take(connection, PRUNED, ids)
+                # A version that never showed them counts their days as well from now on.
+                connection.execute(query("refresh_validity"), {"documents": ids["ids"]})
         yield counts
         if len(rows) < DOCUMENTS:
             return
@@ -211,6 +252,24 @@ def recount(store: Store, run: int) -> int:
     with store.transaction() as connection:
         rows = connection.execute(query("stale_statistics")).fetchall()
     return sum(refresh_statistics(store, run, row["version_id"], row["tenant"]) for row in rows)
+
+
+def _take(
+    connection: Connection[DictRow],
+    steps: Sequence[tuple[str, LiteralString]],
+    values: Mapping[str, Any],
+) -> Counter[str]:
+    """Execute statements that delete; returns counts by name. Marks what must be counted again."""
+    counts: Counter[str] = Counter()
+    for name, statement in steps:
+        done = connection.execute(query(statement), values)
+        counts[name] += done.rowcount
+        if name == "entries":
+            for version, tenant in {(r["version_id"], r["tenant"]) for r in done}:
+                connection.execute(
+                    query("mark_counts_stale"), {"version": version, "tenant": tenant}
+                )
+    return counts
 
 
 @contextmanager

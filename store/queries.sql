@@ -74,7 +74,7 @@ left join lateral (
     and exists (select 1 from mucluc.published x where x.revision_id = r.id)
   order by r.sequence desc limit 1) p on true
 left join lateral (
-  select r.* from mucluc.revision r where r.document_id = d.id
+  select r.* from mucluc.revision r where r.document_id = d.id and not r.pruned
     and not exists (select 1 from mucluc.published x where x.revision_id = r.id)
   order by r.sequence desc limit 1) n on true
 left join mucluc.quarantine q on q.document_id = d.id
@@ -912,10 +912,49 @@ where not s.stale and (s.version_id, s.tenant) in (
 -- With everything that hangs on them, in every version.
 delete from mucluc.document where id = any(%(ids)s::uuid[]);
 
+-- name: documents_with_old_history
+-- The next documents that have a revision whose history need not be kept, as prune_revisions says.
+select d.id from mucluc.document d
+where d.id > %(after)s
+  and (%(tenant)s::text is null or d.tenant = %(tenant)s)
+  and (%(source)s::text is null or d.source = %(source)s)
+  and not exists (select 1 from unnest(%(tenants)s::text[], %(sources)s::text[]) b(tenant, source)
+                  where b.tenant = d.tenant and b.source = d.source)
+  and d.id in (select p.document_id from mucluc.published p
+               where isempty(p.valid) or upper(p.valid) <= %(before)s::date)
+order by d.id limit %(limit)s;
+
+-- name: prune_revisions
+-- Superseded revisions that ended before a day in every version; one that never held, when it was
+-- seen and would have begun before. What is stated goes; dates and hashes stay.
+update mucluc.revision r set pruned = true, title = null, language = null, metadata = '{}'
+where r.document_id = any(%(ids)s::uuid[]) and not r.pruned
+  and exists (select 1 from mucluc.published p where p.revision_id = r.id)
+  and exists (select 1 from mucluc.revision n join mucluc.published p on p.revision_id = n.id
+              where n.document_id = r.document_id and n.sequence > r.sequence)
+  and not exists (
+    select 1 from mucluc.published p
+    where p.revision_id = r.id
+      and case when isempty(p.valid) then greatest(r.seen_on, r.stated_from) >= %(before)s::date
+               else coalesce(upper(p.valid), 'infinity'::date) > %(before)s::date end)
+returning r.id;
+
+-- name: unpublish_revisions
+-- No version shows these any more.
+delete from mucluc.published where revision_id = any(%(revisions)s::uuid[]);
+
+-- name: delete_parses_of_revisions
+-- What was read of these.
+delete from mucluc.parse where revision_id = any(%(revisions)s::uuid[]);
+
+-- name: delete_placements_of_revisions
+-- Where their chunks stood.
+delete from mucluc.revision_chunk where revision_id = any(%(revisions)s::uuid[]);
+
 -- name: delete_orphaned_revisions
 -- Superseded revisions that no version shows.
 delete from mucluc.revision r
-where r.document_id = any(%(ids)s::uuid[])
+where r.document_id = any(%(ids)s::uuid[]) and not r.pruned
   and not exists (select 1 from mucluc.published p where p.revision_id = r.id)
   and exists (select 1 from mucluc.revision n join mucluc.published p on p.revision_id = n.id
               where n.document_id = r.document_id and n.sequence > r.sequence);
@@ -976,7 +1015,7 @@ where c.document_id = any(%(ids)s::uuid[])
 delete from mucluc.context k using mucluc.chunk c
 where c.id = k.chunk_id and c.document_id = any(%(ids)s::uuid[])
   and not exists (select 1 from mucluc.revision r where r.document_id = c.document_id
-                  and not exists (select 1 from mucluc.published p where p.revision_id = r.id))
+                  and not r.pruned and not exists (select 1 from mucluc.published p where p.revision_id = r.id))
   and not exists (
     select 1 from mucluc.entry e join mucluc.index_version v on v.id = e.version_id
     where e.chunk_id = k.chunk_id and e.input_sha256 = k.input_sha256
@@ -1100,7 +1139,7 @@ order by v.id;
 -- A document's revisions, and the range in which a version holds each.
 select r.id, r.sequence, coalesce(r.title, x.title) as title,
        coalesce(r.language, x.language) as language, r.metadata, r.stated_from, r.stated_to,
-       p.valid, p.n_chunks, coalesce(x.warnings, '{}') as warnings
+       p.valid, p.n_chunks, r.pruned, coalesce(x.warnings, '{}') as warnings
 from mucluc.revision r
 left join mucluc.published p on p.revision_id = r.id and p.version_id = %(version)s::int
 left join lateral (select y.title, y.language, y.warnings from mucluc.parse y

@@ -63,7 +63,9 @@ def request(root: Path, **asked: Any) -> SyncRequest:
     values.setdefault("model", "hashing:64")
     values.setdefault("now", NOW)
     limits = values.pop("limits", None)
+    keep = values.pop("keep_history_days", None)
     found = request_for(settings, tenant, source, **values)
+    found = found.model_copy(update={"keep_history_days": keep})
     if limits:
         found = found.model_copy(update={"limits": found.limits.model_copy(update=limits)})
     return found
@@ -195,7 +197,9 @@ def collect(
     settings = Settings(versions=Versions(**keep))  # type: ignore[arg-type]
     job = collecting.open_collection(store, settings, None, StageProgress(shown=False))
     try:
-        for step in ("retire_versions", "drop_versions", "delete_documents", "delete_rows"):
+        for step in (
+            "retire_versions", "drop_versions", "delete_documents", "prune_history", "delete_rows"
+        ):  # fmt: skip
             before(step)
             getattr(collecting, step)(job)
         report = collecting.make_report(job)

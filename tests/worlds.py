@@ -28,6 +28,7 @@ PRINCIPALS = ("role:a", "role:b", "role:c", "user:d")
 COLLECTIONS = ("default", "hr")
 FIRST_DAY = date(2026, 1, 1)
 DAYS = 4
+SPAN = [FIRST_DAY + timedelta(n) for n in range(-3, DAYS + 4)]  # beyond it nothing changes
 COMMON = "everywhere"  # a word that every chunk holds
 SOURCES = ("files", "mail")
 # What a document's number, a revision's sequence and a chunk's number choose from.
@@ -68,6 +69,7 @@ class Revision:
     seen_on: date
     chunks: tuple[int, ...]
     slots: frozenset[int]  # versions in which it is published
+    pruned: bool = False  # its days count against the others', and nothing else is left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +117,10 @@ class Document:
 
     def kinds(self, number: int) -> list[str]:
         return KINDS[(self.number + 2 * number) % len(KINDS)]
+
+    def held(self, slot: int) -> list[Revision]:
+        """Whose days count in a version."""
+        return [r for r in self.revisions if slot in r.slots or r.pruned]
 
     def revision_id(self, revision: Revision) -> UUID:
         return uuid.uuid5(self.id, str(revision.sequence))
@@ -188,9 +194,8 @@ def visible_revisions(world: World, asker: Asker, slot: int) -> list[tuple[Docum
             continue
         if not may_read(document.acl, asker.principals):
             continue
-        held = [r for r in document.revisions if slot in r.slots]
-        revision = in_force(held, asker.as_of)
-        if revision is not None:
+        revision = in_force(document.held(slot), asker.as_of)
+        if revision is not None and not revision.pruned:
             found.append((document, revision))
     return found
 
@@ -217,7 +222,7 @@ def visible(world: World, asker: Asker, versions: Sequence[int]) -> Seen:
                 d.chunk_id(n, CUTS[slot])
                 for d, r in found
                 for n in r.chunks
-                if within(asker.scope, d, r, n, [x for x in d.revisions if slot in x.slots])
+                if within(asker.scope, d, r, n, d.held(slot))
             )
             for slot, found in enumerate(by_slot)
         ),
@@ -261,9 +266,8 @@ def _holds(scope: Scope, revision: Revision, held: Sequence[Revision]) -> bool:
     if scope.holds_from is None and scope.holds_to is None:
         return True
     # Day by day; beyond the drawn days nothing changes any more.
-    span = [FIRST_DAY + timedelta(n) for n in range(-3, DAYS + 4)]
-    first, last = scope.holds_from or span[0], scope.holds_to or span[-1]
-    return any(in_force(held, day) is revision for day in span if first <= day <= last)
+    first, last = scope.holds_from or SPAN[0], scope.holds_to or SPAN[-1]
+    return any(in_force(held, day) is revision for day in SPAN if first <= day <= last)
 
 
 def stands(phrase: str, parts: Sequence[str]) -> bool:
@@ -403,6 +407,8 @@ changes = st.one_of(
     st.tuples(st.just("promote")),
     st.tuples(st.just("cool"), days),
     st.tuples(st.just("cool"), st.just(FIRST_DAY + timedelta(DAYS))),
+    st.tuples(st.just("prune"), days),
+    st.tuples(st.just("prune"), st.just(FIRST_DAY + timedelta(DAYS + 1))),
 )
 
 
@@ -444,6 +450,28 @@ worlds = st.lists(
 ).map(lambda drawn: World(tuple(_document(n, d) for n, d in enumerate(drawn))))
 
 
+def _pruned(document: Document, before: date) -> Document:
+    """Without what the revisions said that ended before a day; a newer one must be shown."""
+
+    def is_over(r: Revision, slot: int) -> bool:
+        holds = [day for day in SPAN if in_force(document.held(slot), day) is r]
+        if not holds:
+            return max(r.seen_on, r.stated_from or r.seen_on) < before
+        return holds[-1] < min(before, SPAN[-1])
+
+    shown = [r for r in document.revisions if r.slots and not r.pruned]
+    newest = max((r.sequence for r in shown), default=0)
+    return replace(
+        document,
+        revisions=tuple(
+            replace(r, pruned=True, slots=frozenset())
+            if r in shown and r.sequence < newest and all(is_over(r, s) for s in r.slots)
+            else r
+            for r in document.revisions
+        ),
+    )
+
+
 def changed(world: World, change: tuple[Any, ...]) -> World:
     """The world after a change; numbers wrap around, so that every change means something."""
     kind = change[0]
@@ -451,6 +479,8 @@ def changed(world: World, change: tuple[Any, ...]) -> World:
         return replace(world, active=frozenset({BUILDING, OTHER}))
     if kind == "cool":
         return world
+    if kind == "prune":
+        return replace(world, documents=tuple(_pruned(d, change[1]) for d in world.documents))
     at = change[1] % len(world.documents)
     old = world.documents[at]
     if kind == "acl":
@@ -541,6 +571,13 @@ def write_change(
         point(connection, "main", versions[BUILDING])
     if change[0] == "cool":
         _cool(connection, change[1], versions)
+    if change[0] == "prune":
+        _prune(connection, [d.id for d in new.documents], change[1])
+        assert connection.execute(
+            "select array(select id from mucluc.revision where pruned order by id)"
+        ).fetchone() == (sorted(d.revision_id(r) for d in new.documents for r in d.revisions
+                                if r.pruned),)  # fmt: skip
+        return
     for before, after in zip(old.documents, new.documents, strict=True):
         if before == after:
             continue
@@ -561,6 +598,18 @@ def _cool(connection: Connection[Any], day: date, versions: Sequence[int]) -> No
         if connection.execute(query("newly_ended"), values).fetchone():
             connection.execute(query("cool_entries"), values)
             connection.execute(query("set_hot_from"), values)
+
+
+def _prune(connection: Connection[Any], documents: list[UUID], before: date) -> None:
+    from store.gc import PRUNED
+    from store.sql import query
+
+    values: dict[str, Any] = {"ids": documents, "before": before}
+    rows = connection.execute(query("prune_revisions"), values).fetchall()
+    values["revisions"] = [row[0] for row in rows]
+    for _, statement in PRUNED:
+        connection.execute(query(statement), values)
+    connection.execute(query("refresh_validity"), {"documents": documents})
 
 
 def _acl(connection: Connection[Any], document: Document) -> int | None:
@@ -618,23 +667,23 @@ def _write_document(connection: Connection[Any], d: Document, versions: Sequence
             [r.seen_on for r in d.revisions],
         ],
     )
+    kept = [r for r in d.revisions if not r.pruned]
+    if not kept:
+        return
     connection.execute(
         "insert into mucluc.parse (revision_id, parser_id, elements, language, page_native)"
         " select x.id, 'p', '[]', x.language, false from unnest(%s::uuid[], %s::text[])"
         "   as x(id, language) on conflict do nothing",
-        [[d.revision_id(r) for r in d.revisions], [d.language(r)[1] for r in d.revisions]],
+        [[d.revision_id(r) for r in kept], [d.language(r)[1] for r in kept]],
     )
     placed = [
         (d.revision_id(r), cut, ordinal, d.chunk_id(n, cut))
-        for r in d.revisions
+        for r in kept
         for cut in sorted(set(CUTS.values()))
         for ordinal, n in enumerate(r.chunks)
     ]
     numbers = {
-        d.chunk_id(n, cut): n
-        for r in d.revisions
-        for cut in sorted(set(CUTS.values()))
-        for n in r.chunks
+        d.chunk_id(n, cut): n for r in kept for cut in sorted(set(CUTS.values())) for n in r.chunks
     }
     connection.execute(
         "insert into mucluc.chunk (id, document_id, heading_path, text, kinds, tokens)"
@@ -657,7 +706,7 @@ def _write_document(connection: Connection[Any], d: Document, versions: Sequence
         " on conflict do nothing",
         [list(column) for column in zip(*placed, strict=True)],
     )
-    shown = [(slot, r) for r in d.revisions for slot in sorted(r.slots)]
+    shown = [(slot, r) for r in kept for slot in sorted(r.slots)]
     connection.execute(
         "insert into mucluc.published (version_id, revision_id, document_id, cut_id, n_chunks)"
         " select x.v, x.r, %s, x.cut, x.n"
