@@ -34,13 +34,16 @@ def request(folder: Path, model: str) -> SyncRequest:
     return request_for(Settings(), "bench", source, model=model)
 
 
-def contextual_texts(store: Store) -> list[str]:
-    """Every contextual text in the database once, shortest first: the best order for an encoder."""
+def contextual_texts(store: Store, version: str = "v1") -> list[str]:
+    """Every contextual text of a version once, shortest first: the best order for an encoder."""
     with store.pool.connection() as connection:
         rows = connection.execute(
             "select distinct on (k.tokens, k.embedding_key) k.prefix, c.text"
-            " from mucluc.context k join mucluc.chunk c on c.id = k.chunk_id"
-            " order by k.tokens, k.embedding_key"
+            " from mucluc.entry e join mucluc.index_version v on v.id = e.version_id"
+            " join mucluc.context k on k.chunk_id = e.chunk_id and k.context_id = v.context_id"
+            " and k.input_sha256 = e.input_sha256 join mucluc.chunk c on c.id = k.chunk_id"
+            " where v.name = %s order by k.tokens, k.embedding_key",
+            [version],
         ).fetchall()
     return [contextual_text(row["prefix"], row["text"]) for row in rows]
 
