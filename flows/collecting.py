@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,9 +10,10 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
 
+from flows import temporary_server
 from flows.job import Job, enter
 from flows.opening import open_from
-from flows.prefect_env import configure
+from flows.prefect_env import RUNS_KEPT, configure
 from flows.progress import StageProgress
 from flows.settings import Settings
 from flows.settings_tables import Versions
@@ -87,6 +89,18 @@ def delete_rows(job: CollectJob) -> int:
     return job.counts.total()
 
 
+def forget_runs(job: CollectJob) -> int:
+    """Prefect's record of old runs, on a server of our own; returns how many.
+
+    A server that the operator named keeps its records as it is told to.
+    """
+    if os.environ.get("PREFECT_API_URL") in temporary_server.STARTED:
+        from flows.prefect_runs import forget_runs as forget  # noqa: PLC0415  (imports Prefect)
+
+        job.counts["prefect runs"] = forget(job.now - timedelta(days=RUNS_KEPT))
+    return job.counts["prefect runs"]
+
+
 def full_name(version: Version) -> str:
     """A version's name with its index."""
     return f"{version.index_name}/{version.name}"
@@ -118,7 +132,7 @@ def make_report(job: CollectJob) -> dict[str, Any]:
     }
 
 
-COUNTED = ("documents", "history", *(name for name, _ in gc.STEPS), "memos")
+COUNTED = ("documents", "history", *(name for name, _ in gc.STEPS), "memos", "prefect runs")
 
 
 def exit_code(report: dict[str, Any]) -> int:

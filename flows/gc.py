@@ -43,6 +43,12 @@ def delete_rows(run_id: int) -> int:
     return collecting.delete_rows(job_of(run_id, CollectJob))
 
 
+@stage("forget-runs")
+def forget_runs(run_id: int) -> int:
+    """Prefect's record of runs that ended long ago."""
+    return collecting.forget_runs(job_of(run_id, CollectJob))
+
+
 @stage("collection-report")
 def collection_report(run_id: int) -> dict[str, Any]:
     """Sum up, for the run's row and as a Prefect artifact: counts and version names."""
@@ -63,6 +69,7 @@ def collect(run_id: int) -> dict[str, Any]:
     delete_documents(run_id)
     prune_history(run_id)
     delete_rows(run_id)
+    forget_runs(run_id)
     return collection_report(run_id)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from flows import temporary_server
 from store.prefect_database import begun, prepared
 
+RUNS_KEPT = 30  # days that Prefect's own record of a run is kept; mucluc's is the table run
 DATABASE = "PREFECT_API_DATABASE_CONNECTION_URL"
 
 
@@ -33,6 +34,9 @@ def configure(home: Path, store_url: str, *, lasting: bool = False) -> None:
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "ERROR" if lasting else "CRITICAL",
         "PREFECT_LOGGING_SERVER_LEVEL": "CRITICAL",
         "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
+        # Of a server that goes on; the runs of a temporary one are deleted by mucluc gc.
+        "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
+        "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(RUNS_KEPT * 24 * 3600),
     }
     for name, value in defaults.items():
         os.environ.setdefault(name, value)

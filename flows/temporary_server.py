@@ -21,6 +21,7 @@ from store.errors import DatabaseUnusable
 
 STARTUP_SECONDS = 180
 GRACE_SECONDS = 10
+STARTED: set[str] = set()  # APIs of servers that this process started
 
 
 def start() -> str:
@@ -42,6 +43,7 @@ def start() -> str:
     atexit.register(stop, process)
     api = f"http://127.0.0.1:{port}/api"
     wait_for(api, process, "Run the command again; or name a running server in PREFECT_API_URL.")
+    STARTED.add(api)
     return api
 
 

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import json
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
@@ -17,7 +18,9 @@ from syncs import content, request, rows, search, sync
 
 from enrich.hashing import HashingEmbedder
 from enrich.models import EmbeddingFailed, Vectors
+from flows.collecting import run_collection
 from flows.report import Report
+from flows.settings import Settings
 from flows.syncing import SyncFailed, run_sync
 from store import embedded
 from store.database import Store, open_store
@@ -337,3 +340,47 @@ def test_task_arguments_are_run_ids_and_revision_ids_alone() -> None:
         annotations = inspect.get_annotations(getattr(nightly, name).fn)
         annotations.pop("return")
         assert set(annotations.values()) <= {"int", "list[UUID]"}, name
+
+
+def test_records_of_old_runs_go_with_their_tasks_and_artifacts_and_newer_ones_stay(
+    store: Store, docs: Path
+) -> None:
+    from prefect.client.orchestration import get_client
+
+    from flows.prefect_runs import forget_runs
+
+    run_sync(store, request(docs))
+    middle = datetime.now(UTC)
+    kept = run_sync(store, request(docs))
+    assert forget_runs(middle) >= 1
+    assert forget_runs(middle) == 0
+    with get_client(sync_client=True) as client:
+        left = client.read_flow_runs()
+        assert left
+        assert all(run.expected_start_time >= middle for run in left)
+        ids = {run.id for run in left}
+        assert {task.flow_run_id for task in client.read_task_runs()} == ids
+        artifacts = client.read_artifacts()
+        assert {artifact.flow_run_id for artifact in artifacts} <= ids
+        assert f"sync-{kept.run_id}" in {artifact.key for artifact in artifacts}
+
+
+def test_a_collection_leaves_the_records_of_a_server_that_was_named(
+    store: Store, docs: Path, monkeypatch: pytest.MonkeyPatch, prefect_api: str
+) -> None:
+    from flows import prefect_runs, temporary_server
+
+    asked: list[datetime] = []
+
+    def forget(before: datetime) -> int:
+        asked.append(before)
+        return 7
+
+    monkeypatch.setattr(prefect_runs, "forget_runs", forget)
+    monkeypatch.setenv("PREFECT_API_URL", prefect_api)
+    run_sync(store, request(docs))
+    assert run_collection(store, Settings())["deleted"]["prefect runs"] == 0
+    assert asked == []
+    monkeypatch.setattr(temporary_server, "STARTED", {prefect_api})
+    assert run_collection(store, Settings())["deleted"]["prefect runs"] == 7
+    assert datetime.now(UTC) - asked[0] > timedelta(days=29)
