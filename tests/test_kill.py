@@ -262,3 +262,33 @@ def test_who_counts_document_frequencies_waits_for_writers_side_by_side(
         connection.execute(query("mark_statistics_stale"), values)
     assert rows(store, "select stale from mucluc.version_stat") == [{"stale": True}]
     run.release()
+
+
+@pytest.mark.slow
+def test_i8_a_backfill_that_is_interrupted_says_so_and_the_same_command_goes_on(
+    place: Path, databases: Any
+) -> None:
+    home, url = place / "home", databases()
+    env = environment(home, DATABASE_URL=url)
+    assert mucluc("sync", "--json", env=env, cwd=place).returncode == 0
+    command = ("backfill", "--set", "embedding.model=hashing:48", "--name", "v7", "--json")
+    before = written(url)
+    process = start(*command, env=env, cwd=place)
+    deadline = time.monotonic() + PATIENCE
+    while written(url) <= before and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, (process.returncode, out, err)
+    assert out == ""
+    assert "Traceback" not in err
+    with psycopg.connect(url) as connection:
+        state = connection.execute("select state from mucluc.run order by id desc limit 1")
+        assert state.fetchone() == ("failed",)
+        state = connection.execute("select state from mucluc.index_version where name = 'v7'")
+        assert state.fetchone() == ("building",)
+    again = mucluc(*command, env=env, cwd=place)
+    assert again.returncode == 0, again.stderr
+    assert last_line(again)["missing"] == 0
+    assert mucluc("promote", "v7", env=env, cwd=place).returncode == 0
+    assert servers_of(home) == []

@@ -74,6 +74,13 @@ def past_its_time(store: Store, docs: Path) -> None:
         )
 
 
+def with_old_history(store: Store, docs: Path) -> None:
+    filled(store, docs)
+    with store.pool.connection() as connection:
+        connection.execute("update mucluc.revision set seen_on = seen_on - 60")
+        connection.execute("select mucluc.refresh_validity(array(select id from mucluc.document))")
+
+
 JOBS: dict[str, tuple[Callable[[Store, Path], None], Job, Job]] = {
     # What is there before, the job, and whether it is done (so that a person stops repeating it).
     "backfill": (
@@ -92,6 +99,11 @@ JOBS: dict[str, tuple[Callable[[Store, Path], None], Job, Job]] = {
         lambda store: active(store) == 1,
     ),
     "gc": (past_its_time, collect, lambda store: False),
+    "history": (
+        with_old_history,
+        lambda store: collect(store, keep_history_days=7),
+        lambda store: False,
+    ),
 }
 
 
