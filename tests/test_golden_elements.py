@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 from office_files import epub_file, odf_file
+from pdf_files import build, gap, paragraph, prices, prose, table
+from reportlab.lib import colors
+from reportlab.lib.styles import ParagraphStyle
 from test_documents_in_the_wild import DRAWN
 from test_parsers_open_formats import deck
 from wild_grids import Wild, as_html, as_odt, grids
@@ -39,6 +42,40 @@ def open_sheet(rows: list[list[str]]) -> bytes:
     return odf_file("spreadsheet", f'<table:table table:name="Giá">{lines}</table:table>')
 
 
+def slides() -> bytes:
+    """A title, a list and a table, and the speaker's notes."""
+    rows = "".join(
+        "<table:table-row>"
+        + "".join(f"<table:table-cell><text:p>{t}</text:p></table:table-cell>" for t in texts)
+        + "</table:table-row>"
+        for texts in (["Gói", "Giá"], ["Cơ bản", "120.000"])
+    )
+    return odf_file(
+        "presentation",
+        '<draw:page draw:name="p1"><draw:frame presentation:class="title"><draw:text-box>'
+        "<text:p>Bảng giá</text:p></draw:text-box></draw:frame><draw:frame><draw:text-box>"
+        "<text:list><text:list-item><text:p>Có hiệu lực ngay</text:p></text:list-item></text:list>"
+        f"</draw:text-box></draw:frame><draw:frame><table:table>{rows}</table:table></draw:frame>"
+        "<presentation:notes><draw:frame presentation:class='notes'><draw:text-box><text:p>Nói chậm.</text:p></draw:text-box>"
+        "</draw:frame></presentation:notes></draw:page>",
+    )
+
+
+def printed() -> bytes:
+    """Two pages under a running head: a heading, a sentence, a table that goes over the page."""
+    ruled = [("GRID", (0, 0), (-1, -1), 0.5, colors.black)]
+    return build(
+        [
+            paragraph("1. Prices", ParagraphStyle("head", fontName="Helvetica-Bold", fontSize=15)),
+            gap(12),
+            paragraph("Prices in dong, of the first quarter:"),
+            table(prices(45), ruled, [60, 130, 50, 80, 80], repeatRows=1),
+            paragraph(prose(3)),
+        ],
+        head="Nova Ltd, internal",
+    )
+
+
 MADE: dict[str, Callable[[], bytes]] = {
     "sections.html": lambda: as_html(wild("sections as merged rows")),
     "quarters.odt": lambda: as_odt(wild("two header rows, merged, with a total")),
@@ -49,6 +86,8 @@ MADE: dict[str, Callable[[], bytes]] = {
         ["a", "b"],
     ),
     "deck.pptx": deck,
+    "slides.odp": slides,
+    "printed.pdf": printed,
     "drawn.txt": lambda: "\n\n".join(DRAWN.values()).encode(),
     "drawn.md": f"# Giá\n\n{DRAWN['grid']}\n\n{DRAWN['lines']}\n".encode,
 }  # fmt: skip
