@@ -68,18 +68,33 @@ class Server:
         with self.database() as url, open_store(url, SECRET.encode()) as store:
             yield store
 
+    @contextmanager
+    def kept_store(self, name: str, *, afresh: bool) -> Iterator[Store]:
+        """A store on a database that stays; an earlier one of the name is used, or replaced."""
+        if afresh:
+            with psycopg.connect(self.url, autocommit=True) as connection:
+                for statement in (
+                    "drop database if exists {} with (force)",
+                    "create database {} template fresh",
+                ):
+                    connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
+        with open_store(embedded.beside(self.url, name), SECRET.encode()) as store:
+            yield store
+
 
 @contextmanager
-def server() -> Iterator[Server]:
-    """Start a server in a folder of its own and stop it afterwards."""
-    home = Path(tempfile.mkdtemp(prefix="mucluc-bench-"))
+def server(folder: Path | None = None) -> Iterator[Server]:
+    """Start a server and stop it afterwards: in ``folder``, which stays, or in one of its own."""
+    home = folder or Path(tempfile.mkdtemp(prefix="mucluc-bench-"))
     os.environ["MUCLUC_HOME"], os.environ["MUCLUC_SECRET"] = str(home), SECRET
     url = embedded.start(home / "postgres")
     try:
         with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("drop database if exists fresh with (force)")
             connection.execute("create database fresh")
         install(embedded.beside(url, "fresh"))
         yield Server(url, home)
     finally:
         embedded.stop(home / "postgres")
-        shutil.rmtree(home, ignore_errors=True)
+        if folder is None:
+            shutil.rmtree(home, ignore_errors=True)

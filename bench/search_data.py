@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import re
@@ -24,6 +25,10 @@ from store.runs import open_run
 from store.versions import Version, active_version, build_indexes, refresh_statistics
 
 ROOT = Path(__file__).resolve().parents[1]
+SCHEMA = ROOT / "schema.sql"
+FUNCTION = re.compile(
+    r"^create function .*?(?:^return\b.*?;|\$\$.*?\$\$;)$", re.MULTILINE | re.DOTALL
+)
 RETRIEVAL = ROOT.parent / "shared" / "cases" / "retrieval"
 
 CHUNKS, PER_DOCUMENT, DIMENSIONS, CLUSTERS = 100_000, 10, 384, 500
@@ -43,7 +48,6 @@ ELSEWHERE = {"20 elsewhere": 20.0, "10 elsewhere": 10.0, "1 elsewhere": 1.0}
 class Index:
     """What was written. ``owners`` and ``clusters`` are of the chunks, by their place."""
 
-    version: Version
     ids: list[uuid.UUID]
     vectors: NDArray[np.float32]
     owners: NDArray[np.int64]  # place of a chunk's document
@@ -156,8 +160,8 @@ def roles_of(documents: int, of_document: NDArray[np.int64]) -> dict[str, NDArra
     return seen
 
 
-def fill(store: Store, chunks: int = CHUNKS) -> Index:
-    """Write documents, chunks and entries straight into the tables by COPY, then index them."""
+def planned(chunks: int = CHUNKS) -> Index:
+    """What ``fill`` writes; the same each time, so that a kept database need not be asked."""
     draw = random.Random(7)
     vectors, clusters = vectors_of(chunks)
     count = (chunks - 1) // PER_DOCUMENT + 1
@@ -165,7 +169,13 @@ def fill(store: Store, chunks: int = CHUNKS) -> Index:
     ids = [uuid.UUID(int=draw.getrandbits(128)) for _ in range(chunks)]
     owners = np.arange(chunks) // PER_DOCUMENT
     seen = roles_of(count, clusters[::PER_DOCUMENT])
-    drawn, source = texts(chunks)
+    return Index(ids, vectors, owners, clusters, documents, seen, sentences()[1])
+
+
+def fill(store: Store, index: Index) -> None:
+    """Write documents, chunks and entries straight into the tables by COPY, then index them."""
+    ids, documents, owners, seen = index.ids, index.documents, index.owners, index.seen
+    drawn, _ = texts(len(ids))
     opened = open_run(store, kind="sync", lock_key="bench")
     with store.transaction(opened.id) as connection, connection.cursor() as cursor:
         version = cursor.execute(
@@ -176,7 +186,7 @@ def fill(store: Store, chunks: int = CHUNKS) -> Index:
         if version is None:
             raise AssertionError("insert returns a row")
         cursor.execute("select mucluc.open_partition(%s)", (version["id"],))
-        allowed = [tuple(sorted(r for r in seen if seen[r][place])) for place in range(count)]
+        allowed = [tuple(sorted(r for r in seen if seen[r][at])) for at in range(len(documents))]
         acls: dict[tuple[str, ...], Any] = {}
         for roles in sorted(set(allowed)):
             row = cursor.execute(
@@ -228,7 +238,7 @@ def fill(store: Store, chunks: int = CHUNKS) -> Index:
         cursor.execute("create temp table vectors (id uuid, v public.vector) on commit drop")
         with cursor.copy("copy vectors from stdin (format binary)") as out:
             out.set_types(["uuid", "vector"])
-            for chunk, vector in zip(ids, vectors, strict=True):
+            for chunk, vector in zip(ids, index.vectors, strict=True):
                 out.write_row((chunk, Vector(vector)))
         cursor.execute(
             "insert into mucluc.entry (chunk_id, version_id, tenant, document_id, embedding, tsv,"
@@ -250,10 +260,30 @@ def fill(store: Store, chunks: int = CHUNKS) -> Index:
         )
     refresh_statistics(store, opened.id, version["id"], TENANT)
     opened.release()
+    build_indexes(store, version_of(store))
+    with psycopg.connect(store.url, autocommit=True) as plain:
+        plain.execute("vacuum analyze")
+
+
+def version_of(store: Store) -> Version:
+    """The version that was filled."""
     found = active_version(store, "main")
     if found is None:
         raise AssertionError("the alias points at it")
-    build_indexes(store, found)
-    with psycopg.connect(store.url, autocommit=True) as plain:
-        plain.execute("vacuum analyze")
-    return Index(found, ids, vectors, owners, clusters, documents, seen, source)
+    return found
+
+
+def shape() -> str:
+    """A hash of schema.sql but for its functions: of a kept database the tables must be these."""
+    return hashlib.sha256("".join(FUNCTION.split(SCHEMA.read_text("utf-8"))).encode()).hexdigest()
+
+
+def renew_functions(store: Store) -> None:
+    """Put the functions of schema.sql, as they are now, into a kept database of the same tables."""
+    text = SCHEMA.read_text("utf-8")
+    rights = text[text.index("revoke all on all tables") :]
+    with psycopg.connect(store.url) as connection:
+        connection.execute("set local search_path = mucluc, public, pg_temp")
+        for found in FUNCTION.findall(text):
+            connection.execute(found.replace("create function", "create or replace function", 1))
+        connection.execute(rights)

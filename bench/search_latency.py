@@ -6,8 +6,8 @@ import argparse
 import json
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import mean, median, quantiles
 from typing import Any
@@ -29,7 +29,11 @@ from bench.search_data import (
     TENANT,
     Index,
     fill,
+    planned,
     questions,
+    renew_functions,
+    shape,
+    version_of,
 )
 from search.fusion import fuse
 from store.database import Store
@@ -76,11 +80,12 @@ class Searches:
     """Calls of ours, and the statements that plain tables would get."""
 
     def __init__(self, store: Store, index: Index) -> None:
-        self.store, self.index = store, index
-        self.entry = f"mucluc.entry_{index.version.id}_0"
+        self.store, self.index, self.version = store, index, version_of(store).id
+        self.entry = f"mucluc.entry_{self.version}_0"
         self.asked = questions(QUESTIONS)
         self.queries = {role: self._queries(role) for role in index.seen}
         with store.transaction() as connection:
+            connection.execute("drop function if exists bench_bm25")
             connection.execute(BARE_TEXT.format(entry=self.entry))  # type: ignore[arg-type]
 
     def _queries(self, role: str) -> Any:
@@ -103,8 +108,7 @@ class Searches:
             return self._dense(reader, role, number)
 
     def _dense(self, reader: Reader, role: str, number: int) -> list[dict[str, Any]]:
-        version = self.index.version.id
-        return reader.dense(version, MODEL, self.query(role, number), DEPTH)
+        return reader.dense(self.version, MODEL, self.query(role, number), DEPTH)
 
     def hybrid(self, role: str) -> Call:
         """A whole search but for embedding the question: identity, both retrievers, fused, read."""
@@ -268,15 +272,38 @@ def _clients(searches: Searches, role: str, budget: float, pairs: int) -> Ratio:
     )
 
 
+@contextmanager
+def _filled(place: Server, chunks: int, *, keep: bool) -> Iterator[tuple[Store, Index]]:
+    """A store with the index; with ``keep`` the one of an earlier run, or one for later runs."""
+    index = planned(chunks)
+    note = place.home / "filled.json"
+    wanted = {"chunks": chunks, "texts": index.texts, "tables": shape()}
+    there = keep and note.exists() and json.loads(note.read_text("utf-8")) == wanted
+    if not there:
+        note.unlink(missing_ok=True)
+    with place.kept_store("kept", afresh=not there) if keep else place.store() as store:
+        begun = time.monotonic()
+        if there:
+            renew_functions(store)
+        else:
+            fill(store, index)
+        if keep:
+            note.write_text(json.dumps(wanted), "utf-8")
+        taken = f"{'kept' if there else 'filled'}, {time.monotonic() - begun:.0f} s"
+        print(f"{chunks} chunks of {index.texts} ({taken})", flush=True)
+        yield store, index
+
+
 def run(
-    place: Server, *, chunks: int = CHUNKS, budget: float = 6.0, pairs: int = PAIRS
+    place: Server,
+    *,
+    chunks: int = CHUNKS,
+    budget: float = 6.0,
+    pairs: int = PAIRS,
+    keep: bool = False,
 ) -> list[Ratio]:
     """Fill an index and compare; ``budget`` seconds for each round of each comparison."""
-    with ExitStack() as stack:
-        store = stack.enter_context(place.store())
-        begun = time.monotonic()
-        index = fill(store, chunks)
-        print(f"{chunks} chunks of {index.texts} in {time.monotonic() - begun:.0f} s", flush=True)
+    with _filled(place, chunks, keep=keep) as (store, index):
         searches = Searches(store, index)
         found = []
         for role in ("100", "20", "1"):
@@ -296,11 +323,23 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=6.0, help="of each round")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="rounds of each comparison")
     parser.add_argument("--json", type=Path, help="write the ratios to this file, too")
+    parser.add_argument(
+        "--database",
+        type=Path,
+        metavar="DIR",
+        help="keep the filled database in this folder, and measure it again next time",
+    )
     asked = parser.parse_args()
     busy = machine()
     print(busy, flush=True)
-    with server() as place:
-        ratios = run(place, chunks=asked.chunks, budget=asked.seconds, pairs=asked.pairs)
+    with server(asked.database) as place:
+        ratios = run(
+            place,
+            chunks=asked.chunks,
+            budget=asked.seconds,
+            pairs=asked.pairs,
+            keep=asked.database is not None,
+        )
     print(table(ratios))
     print(facts(ratios))
     if asked.json:
