@@ -26,6 +26,7 @@ from store.versions import Version, active_version, build_indexes, refresh_stati
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = ROOT / "schema.sql"
+TABLE = re.compile(r"^create (?:table|type|unique index|index) .*?;$", re.MULTILINE | re.DOTALL)
 FUNCTION = re.compile(
     r"^create function .*?(?:^return\b.*?;|\$\$.*?\$\$;)$", re.MULTILINE | re.DOTALL
 )
@@ -41,7 +42,7 @@ TENANT, MODEL, DAY = "bench", "bench-model", date(2026, 6, 1)
 SHARES = {
     "100": 100.0, "50": 50.0, "20": 20.0, "10": 10.0, "1": 1.0, "0.1": 0.1, "0.01": 0.01,
 }  # fmt: skip
-ELSEWHERE = {"20 elsewhere": 20.0, "10 elsewhere": 10.0, "1 elsewhere": 1.0}
+ELSEWHERE = {f"{percent} elsewhere": float(percent) for percent in (50, 20, 10, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,8 +275,8 @@ def version_of(store: Store) -> Version:
 
 
 def shape() -> str:
-    """A hash of schema.sql but for its functions: of a kept database the tables must be these."""
-    return hashlib.sha256("".join(FUNCTION.split(SCHEMA.read_text("utf-8"))).encode()).hexdigest()
+    """A hash of the tables, types and indexes of schema.sql: a kept database must have these."""
+    return hashlib.sha256("".join(TABLE.findall(SCHEMA.read_text("utf-8"))).encode()).hexdigest()
 
 
 def renew_functions(store: Store) -> None:

@@ -277,7 +277,12 @@ def _filled(place: Server, chunks: int, *, keep: bool) -> Iterator[tuple[Store, 
     """A store with the index; with ``keep`` the one of an earlier run, or one for later runs."""
     index = planned(chunks)
     note = place.home / "filled.json"
-    wanted = {"chunks": chunks, "texts": index.texts, "tables": shape()}
+    wanted = {
+        "chunks": chunks,
+        "texts": index.texts,
+        "roles": {**SHARES, **ELSEWHERE},
+        "tables": shape(),
+    }
     there = keep and note.exists() and json.loads(note.read_text("utf-8")) == wanted
     if not there:
         note.unlink(missing_ok=True)

@@ -48,8 +48,17 @@ TIDY = 100  # worlds; rolled back, they stay in the indexes until a vacuum takes
 FORCED = (
     (
         "search_dense",
-        "seen > 2000 and (seen >= 0.4 * total or (seen >= 0.2 * total and seen > 20000))",
+        "seen > 2000 and seen >= 0.2 * total and 2 * p_k * total <= 1000 * seen",
         "true",
+    ),
+    # As far as the index goes; and what it found is the answer, never the exact search's instead.
+    ("search_dense", "ceil(2 * p_k * total / seen)", "1000"),
+    ("search_dense", "cardinality(nearest) = p_k", "true"),
+    # What earlier worlds left in it until a vacuum must not use up that reach.
+    (
+        "dense_hnsw",
+        """SET "hnsw.iterative_scan" TO 'off'""",
+        "SET hnsw.iterative_scan TO relaxed_order",
     ),
     ("search_text", "seen <= 1000", "seen <= 0"),
 )

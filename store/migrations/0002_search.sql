@@ -266,6 +266,35 @@ begin
     using i.tenant, mucluc.my_acls(), p_version, i.as_of, null::mucluc.scope;
 end $$;
 
+-- Chunks of the visible documents: what the ways of searching are chosen by. One search asks more
+-- than once, so the answer is kept for the transaction, signed as the identity is, and for this
+-- identity, version and scope alone. It filters nothing.
+create function visible_size(p_version int, s scope) returns bigint
+language plpgsql stable security definer parallel restricted
+set search_path = mucluc, pg_catalog, pg_temp as $$
+declare
+  i mucluc.identity := mucluc.me();
+  kept text := current_setting('mucluc.size', true);
+  question text := concat_ws(' ', 'size', p_version, s, current_setting('mucluc.signature', true));
+  seen bigint;
+begin
+  if i.tenant is null then return 0; end if;
+  if kept <> '' and exists (
+       select 1 from mucluc.signing_key k
+       where mucluc.sign(concat_ws(' ', split_part(kept, ' ', 1), question), k.key)
+             = split_part(kept, ' ', 2)) then
+    return split_part(kept, ' ', 1)::bigint;
+  end if;
+  execute format('select coalesce(sum(v.n_chunks), 0) from (%s) v', mucluc.visible_query(s))
+    into seen using i.tenant, mucluc.my_acls(), p_version, i.as_of, s;
+  if seen > 0 then
+    perform set_config('mucluc.size', concat_ws(' ', seen,
+      mucluc.sign(concat_ws(' ', seen, question), k.key)), true)
+    from mucluc.signing_key k limit 1;
+  end if;
+  return seen;
+end $$;
+
 -- The same for a version by its name, to compare one that no alias points at. It tells no more than
 -- resolve() does of the active one; what is found in it goes through the same filter. A retired
 -- version waits for its removal and is not offered.
@@ -302,81 +331,109 @@ return concat(
     ' and exists (select 1 from mucluc.chunk x where x.id = e.chunk_id and x.kinds && ($5).kinds)'
   end);
 
+-- Whether a chunk of a visible document belongs to what is visible of it: a revision that the version
+-- holds, of that document, on the day. A condition on row r; of few rows, in their order, since each
+-- costs a look-up.
+create function placement(r text) returns text language sql immutable parallel safe
+return format($q$ exists (
+    select 1 from mucluc.revision_chunk rc
+    join mucluc.published p on p.revision_id = rc.revision_id and p.cut_id = rc.cut_id
+    where rc.chunk_id = %1$s.chunk_id and p.version_id = $3 and p.valid @> $4
+      and p.document_id = %1$s.document_id offset 0) $q$, r);
+
 -- Whoever may create in public could put a better matching operator there (of numeric and int, of
 -- a range and a date), which would run as mucluc_search; so public is in no function's path.
--- Planner settings are the reason for two functions: with sorting off the index gives the order; and
--- for a few hundred revisions the default price of a random page has all placements read.
+--
+-- The p_reach nearest by the index, whoever may see them, and of these the nearest that the filter
+-- lets through. Fewer than p_k when the question lies among what is hidden.
 create function dense_hnsw(p_version int, p_dimensions int, p_query vector, p_k int,
-                           p_scope scope)
+                           p_scope scope, p_reach int)
 returns table (chunk_id uuid, distance float8)
 language plpgsql stable security definer parallel restricted
 set search_path = mucluc, pg_catalog, pg_temp
-set hnsw.iterative_scan = relaxed_order set hnsw.ef_search = 200 set hnsw.max_scan_tuples = 40000
-set enable_sort = off set jit = off as $$
+set hnsw.iterative_scan = off set hnsw.ef_search = 200
+set enable_sort = off set enable_seqscan = off set jit = off as $$
 declare i mucluc.identity := mucluc.me();
 begin
+  perform set_config('hnsw.ef_search', greatest(p_reach, 200)::text, true);
   return query execute format($f$
-    select z.chunk_id, z.distance from (
-      select e.chunk_id, (e.embedding::public.halfvec(%1$s))
+    with near as materialized (
+      select e.chunk_id, e.document_id, (e.embedding::public.halfvec(%1$s))
                operator(public.<=>) $6::public.halfvec(%1$s) as distance
-      from mucluc.entry e join mucluc.document d on d.id = e.document_id
+      from mucluc.entry e
       where e.version_id = %2$s and e.tenant = $1 and e.hot
-        and d.tenant = $1 and d.deleted_at is null and d.acl_id = any($2)
-        and exists (select 1 from mucluc.revision_chunk rc
-                    join mucluc.published p on p.revision_id = rc.revision_id
-                                           and p.cut_id = rc.cut_id
-                    where rc.chunk_id = e.chunk_id and p.version_id = $3 and p.valid @> $4 %3$s)
-        %4$s
       order by (e.embedding::public.halfvec(%1$s))
                operator(public.<=>) $6::public.halfvec(%1$s)
-      limit greatest($7, 50)) z
-    order by z.distance, z.chunk_id limit $7 $f$, p_dimensions, p_version,
-    case when mucluc.visible_query(p_scope) <> mucluc.visible_query(null)
-         then format('and p.revision_id in (select v.revision_id from (%s) v)',
-                     mucluc.visible_query(p_scope)) end,
+      limit $8)
+    select e.chunk_id, e.distance
+    from (select * from near order by distance, chunk_id offset 0) e
+    where exists (select 1 from (%3$s) v where v.document_id = e.document_id offset 0)
+      and %4$s %5$s
+    order by e.distance, e.chunk_id limit $7 $f$,
+    p_dimensions, p_version, mucluc.visible_query(p_scope), mucluc.placement('e'),
     concat(mucluc.chunk_conditions(p_scope),
            case when p_scope.without is not null
                 then ' and mucluc.chunk_obeys($3, e.chunk_id, $4, $5)' end))
-  using i.tenant, mucluc.my_acls(), p_version, i.as_of, p_scope, p_query, p_k;
+  using i.tenant, mucluc.my_acls(), p_version, i.as_of, p_scope, p_query, p_k, p_reach;
 end $$;
 
+-- All chunks of the visible documents by their distance. On hot days nearly every entry belongs to a
+-- revision of the day, so that is looked at for the nearest alone, and for all where too few are
+-- left; so are phrases.
 create function dense_exact(p_version int, p_dimensions int, p_query vector, p_k int,
                             p_scope scope)
 returns table (chunk_id uuid, distance float8)
 language plpgsql stable security definer parallel restricted
 set search_path = mucluc, pg_catalog, pg_temp
-set jit = off set random_page_cost = 1.1 as $$
+set jit = off set max_parallel_workers_per_gather = 0 set random_page_cost = 1.1 as $$
 declare
   i mucluc.identity := mucluc.me();
-  revisions uuid[];
+  hot boolean;
+  documents uuid[];
+  most int;
+  nearest uuid[];
+  distances float8[];
 begin
+  select i.as_of >= v.hot_from into hot from mucluc.index_version v where v.id = p_version;
   -- As an array, whose length the planner sees.
-  execute format('select array_agg(v.revision_id) from (%s) v', mucluc.visible_query(p_scope))
-    into revisions using i.tenant, mucluc.my_acls(), p_version, i.as_of, p_scope;
-  -- Phrases are looked up in order of distance, until there are enough.
-  return query execute format($f$
-    with scored as materialized (
-      select e.chunk_id, (e.embedding::public.halfvec(%1$s))
-               operator(public.<=>) $6::public.halfvec(%1$s) as distance
-      from (select distinct rc.chunk_id from mucluc.published p
-            join mucluc.revision_chunk rc on rc.revision_id = p.revision_id
-                                         and rc.cut_id = p.cut_id
-            where p.version_id = $3 and p.revision_id = any($2)) s
-      join mucluc.entry e on e.chunk_id = s.chunk_id
-      where e.version_id = %2$s and e.tenant = $1 %3$s)
-    select s.chunk_id, s.distance
-    from (select * from scored order by distance, chunk_id offset 0) s %4$s
-    order by s.distance, s.chunk_id limit $7 $f$,
-    p_dimensions, p_version, mucluc.chunk_conditions(p_scope),
-    case when p_scope.phrases is not null or p_scope.without is not null
-         then 'where mucluc.chunk_obeys($3, s.chunk_id, $4, $5)' end)
-  using i.tenant, revisions, p_version, i.as_of, p_scope, p_query, p_k;
+  execute format('select array_agg(v.document_id) from (%s) v', mucluc.visible_query(p_scope))
+    into documents using i.tenant, mucluc.my_acls(), p_version, i.as_of, p_scope;
+  if documents is null then return; end if;
+  most := case when hot and p_scope.phrases is null and p_scope.without is null
+               then 2 * p_k + 100 end;
+  loop
+    execute format($f$
+      select array_agg(s.chunk_id order by s.distance, s.chunk_id), array_agg(s.distance order by
+             s.distance, s.chunk_id) from (
+        select s.chunk_id, s.distance from (
+          select * from (
+            select e.chunk_id, e.document_id, (e.embedding::public.halfvec(%1$s))
+                     operator(public.<=>) $6::public.halfvec(%1$s) as distance
+            from mucluc.entry e
+            where e.version_id = %2$s and e.tenant = $1 and e.document_id = any($2) %3$s
+            offset 0) e
+          order by e.distance, e.chunk_id %4$s) s
+        where %5$s %6$s
+        order by s.distance, s.chunk_id limit $7) s $f$,
+      p_dimensions, p_version,
+      concat(case when hot then ' and e.hot' end, mucluc.chunk_conditions(p_scope)),
+      coalesce('limit ' || most, 'offset 0'), mucluc.placement('s'),
+      case when p_scope.phrases is not null or p_scope.without is not null
+           then 'and mucluc.chunk_obeys($3, s.chunk_id, $4, $5)' end)
+    into nearest, distances
+    using i.tenant, documents, p_version, i.as_of, p_scope, p_query, p_k;
+    exit when most is null or cardinality(nearest) = p_k;
+    most := null;
+  end loop;
+  return query select * from unnest(nearest, distances);
 end $$;
 
--- Rule (measured, SPIKE 2 and bench/): from two fifths of the index on that are visible, or a fifth
--- where that is more than 20,000 chunks -> HNSW, else exact. The planner's own choice loses up to 12%
--- of recall below that. Days before hot_from are searched exactly, and so are phrases, which the text
--- index makes few; of a kind of chunks the share is estimated.
+-- Rule (measured, bench/ and docs/design.md): from a fifth of the index on that is visible, where
+-- that is more than 2,000 chunks -> HNSW, else exact. The index is asked for twice the neighbours of
+-- which as many as are wanted should be visible; when they are not, the question lies elsewhere than
+-- what may be seen, HNSW would lose neighbours, and the search is exact after all, or, where that
+-- would take long, asks the index for more first. Days before hot_from are searched exactly, and so
+-- are phrases, which the text index makes few; of a kind of chunks the share is estimated.
 create function search_dense(p_version int, p_model text, p_query vector, p_k int,
                              p_scope jsonb default null)
 returns table (rank int, chunk_id uuid, distance float8, plan text)
@@ -388,15 +445,17 @@ declare
   v mucluc.index_version;
   seen float8;
   total float8;
+  reach int;
+  nearest uuid[];
+  distances float8[];
 begin
   if i.tenant is null then return; end if;
   select * into v from mucluc.index_version where id = p_version;
   if not found or v.model <> p_model then
     raise exception using errcode = 'MU005', message = 'the query was embedded by another model';
   end if;
-  execute format('select sum(v.n_chunks) from (%s) v', mucluc.visible_query(s))
-    into seen using i.tenant, mucluc.my_acls(), p_version, i.as_of, s;
-  if seen is null then return; end if;
+  seen := mucluc.visible_size(p_version, s);
+  if seen = 0 then return; end if;
   select sum(t.n), seen * case when s.kinds is null then 1 else coalesce(least(1, sum((
            select sum(c.value::float8) from jsonb_each_text(t.kinds) c where c.key = any(s.kinds)
          )) filter (where t.tenant = i.tenant)
@@ -407,15 +466,24 @@ begin
      select o.part from mucluc.version_stat o
      where o.version_id = p_version and o.tenant = i.tenant);
   if s.needed is null and i.as_of >= v.hot_from
-     and seen > 2000 and (seen >= 0.4 * total or (seen >= 0.2 * total and seen > 20000)) then
-    return query select (row_number() over (order by h.distance, h.chunk_id))::int,
-                        h.chunk_id, h.distance, 'hnsw'
-      from mucluc.dense_hnsw(p_version, v.dimensions, p_query, p_k, s) h;
-  else
-    return query select (row_number() over (order by h.distance, h.chunk_id))::int,
-                        h.chunk_id, h.distance, 'exact'
-      from mucluc.dense_exact(p_version, v.dimensions, p_query, p_k, s) h;
+     and seen > 2000 and seen >= 0.2 * total and 2 * p_k * total <= 1000 * seen then
+    reach := ceil(2 * p_k * total / seen);
+    loop
+      select array_agg(h.chunk_id order by h.distance, h.chunk_id),
+             array_agg(h.distance order by h.distance, h.chunk_id) into nearest, distances
+        from mucluc.dense_hnsw(p_version, v.dimensions, p_query, p_k, s, reach) h;
+      if cardinality(nearest) = p_k then
+        return query select f.rank::int, f.chunk_id, f.distance, 'hnsw'
+          from unnest(nearest, distances) with ordinality f(chunk_id, distance, rank);
+        return;
+      end if;
+      exit when reach = 1000 or seen <= 100000;
+      reach := 1000;
+    end loop;
   end if;
+  return query select (row_number() over (order by h.distance, h.chunk_id))::int,
+                      h.chunk_id, h.distance, case when reach is null then 'exact' else 'hnsw' end
+    from mucluc.dense_exact(p_version, v.dimensions, p_query, p_k, s) h;
 end $$;
 
 -- BM25 (Robertson & Zaragoza 2009; k1 1.2, b 0.75, idf as in Lucene) in two phases: the sum of the
@@ -438,22 +506,22 @@ declare
   words tsquery := mucluc.phrase_query(p_question);
   terms text[]; dfs float8[]; idfs float8[];
   n float8; avgdl float8;
-  documents uuid[];
-  seen bigint;
+  seen bigint := mucluc.visible_size(p_version, s);
   few boolean;  -- visible: then they are all scored
   hot boolean;
-  shown text; candidates text;
+  wide boolean; -- most of the tenant's are visible
+  documents uuid[];
+  acls int[] := mucluc.my_acls();
+  narrowed boolean := true;
+  branches text; bound float8; lowest float8; best tid[];
 begin
-  if i.tenant is null then return; end if;
-  execute format('select array_agg(v.document_id), sum(v.n_chunks) from (%s) v',
-                 mucluc.visible_query(s))
-    into documents, seen using i.tenant, mucluc.my_acls(), p_version, i.as_of, s;
-  if coalesce(seen, 0) = 0 then return; end if;
+  if i.tenant is null or seen = 0 then return; end if;
   few := seen <= 1000;
   select t.n, t.total_len::float8 / greatest(t.n, 1) into n, avgdl
     from mucluc.version_stat t where t.version_id = p_version and t.tenant = i.tenant;
   n := greatest(coalesce(n, 0), seen);
   avgdl := coalesce(nullif(avgdl, 0), 100);
+  select i.as_of >= v.hot_from into hot from mucluc.index_version v where v.id = p_version;
   -- A term without a frequency is new since the last run ended, so it is rare.
   select array_agg(t.lexeme order by t.df, t.lexeme), array_agg(t.df order by t.df, t.lexeme),
          array_agg(ln(1 + (n - t.df + 0.5) / (t.df + 0.5)) order by t.df, t.lexeme)
@@ -467,75 +535,88 @@ begin
                  where c !~ '^[0-9]{1,4}[/-][0-9]{1,4}([/-][0-9]{1,4})?$');
   if numnode(words) < 3 then words := null; end if;
 
-  -- Of the visible documents, the chunks that their revision of the day has in this version.
-  shown := format($f$ exists (
-    select 1 from mucluc.revision_chunk rc
-    join mucluc.published p on p.revision_id = rc.revision_id and p.cut_id = rc.cut_id
-    where rc.chunk_id = e.chunk_id and p.version_id = $3 and p.valid @> $4 %s) $f$,
-    case when few then 'and p.document_id = any($2)' end);
-  if few then
-    candidates := format($f$
-      c as materialized (
-        select e.chunk_id, e.tsv, e.len
-        from mucluc.entry e
-        where e.version_id = %s and e.tenant = $1 and e.document_id = any($2)
-          %s and %s) $f$,
-      p_version, mucluc.chunk_conditions(s), shown);
-  else
-    select i.as_of >= v.hot_from into hot from mucluc.index_version v where v.id = p_version;
-    -- Documents are looked at inside phase 1, before its limit; a chunk's own revision after it,
-    -- for a few hundred rows. Off the hot set too many chunks could belong to ended revisions, so
-    -- there that comes first; and so does what must not stand in a chunk. Documents are unnested,
-    -- since the planner would weigh each element of an array that it compares with.
-    select format($f$
-      best as materialized (
-        select b.c from (
-          select e.c, e.chunk_id, e.w from (
-            select z.c, any_value(z.chunk_id) as chunk_id, sum(z.w) as w
-            from (%1$s) z where z.document_id in (select unnest($2)) group by z.c) e
-          %2$s order by e.w desc, e.chunk_id %3$s) b
-        %4$s),
-      c as materialized (
-        select e.chunk_id, e.tsv, e.len
-        from mucluc.entry e
-        where e.version_id = %5$s and e.tenant = $1 and e.ctid = any(array(select b.c from best b))
-          and %6$s) $f$,
-      string_agg(format($f$
-          select e.ctid as c, e.chunk_id, e.document_id, %s::float4 as w from mucluc.entry e
-          where e.version_id = %s and e.tenant = $1 and e.tsv @@ %L::tsquery %s %s $f$,
-          z.idf, p_version, mucluc.quote_lexemes(array[z.lexeme]),
-          case when hot then 'and e.hot' end, mucluc.chunk_conditions(s)), ' union all '),
-      case when not hot then 'where ' || shown end,
-      case when s.without is null then 'limit 400' else 'offset 0' end,
-      case when s.without is not null
-           then 'where mucluc.chunk_obeys($3, b.chunk_id, $4, $5) limit 400' end,
-      p_version, shown)
-      into candidates
-      from (select t.lexeme, t.idf, t.place, sum(t.df) over (order by t.place) as budget
-            from unnest(terms, dfs, idfs) with ordinality t(lexeme, df, idf, place)) z
-     where z.budget <= 20000 or z.place = 1;
+  wide := not few and seen >= 0.3 * n;
+  if not wide then
+    execute format('select array_agg(v.document_id) from (%s) v', mucluc.visible_query(s))
+      into documents using i.tenant, acls, p_version, i.as_of, s;
   end if;
+  while not few loop
+    -- Phase 1. A chunk that holds one of its terms alone has no place among the best if 400 others
+    -- are worth more than that term; so of terms that are worth less than one which is expected in
+    -- 500 visible chunks, only the chunks are fetched that hold another term, too (MaxScore, Turtle
+    -- & Flood 1995). Likewise most are visible, or only the best are looked at. What was expected is
+    -- checked, and if it was not so, the phase runs again without.
+    -- Not where the index would read more than it saves: for terms not common enough beside the
+    -- rarer ones, and for those that differ in accents alone, which stand in the same chunks.
+    select string_agg(format($f$
+             select e.ctid as c, e.chunk_id, e.document_id, %s::float4 as w from mucluc.entry e
+             where e.version_id = %s and e.tenant = $1 and e.tsv @@ %L::tsquery %s %s $f$,
+             z.w, p_version, concat(mucluc.quote_lexemes(array[z.lexeme]), case when z.narrow
+               then ' & (' || mucluc.quote_lexemes(array_remove(z.lexemes, z.lexeme)) || ')' end),
+             case when hot then 'and e.hot' end, mucluc.chunk_conditions(s)),
+             ' union all ' order by z.place),
+           max(z.w) filter (where z.narrow)
+      into branches, bound
+      from (
+        select y.*, narrowed and y.budget < 5 * y.df and y.alike = 1
+                    and y.w < max(y.w) filter (where y.df * seen / n >= 500) over () as narrow
+        from (
+          select x.*, array_agg(x.lexeme) over () as lexemes, count(*) over (
+                   partition by mucluc.fold(rtrim(x.lexeme, '12345'))) as alike
+          from (select t.lexeme, t.df, t.idf::float4 as w, t.place,
+                       sum(t.df) over (order by t.place) as budget
+                from unnest(terms, dfs, idfs) with ordinality t(lexeme, df, idf, place)) x
+          where x.budget <= 20000 or x.place = 1) y) z;
+    narrowed := narrowed and (wide or bound is not null);
+    -- Weights are float4 and summed as float8: exactly, so in any order.
+    -- Documents are looked at before the limit; a chunk's own revision after it, for the chunks that
+    -- are returned. Off the hot set too many chunks could belong to ended revisions, so there that
+    -- comes first; and so does what must not stand in a chunk. An array of documents is unnested,
+    -- since the planner would weigh each element of one that it compares with.
+    execute format($f$
+      select array_agg(b.c order by b.w desc, b.chunk_id), min(b.w) from (
+        select e.c, e.chunk_id, e.w from (
+          select * from (
+            select z.c, any_value(z.chunk_id) as chunk_id, any_value(z.document_id) as document_id,
+                   sum(z.w::float8) as w
+            from (%1$s) z %2$s group by z.c) e
+          order by e.w desc, e.chunk_id %3$s) e
+        where true %4$s
+        order by e.w desc, e.chunk_id limit 400) b $f$,
+      branches,
+      case when not wide then 'where z.document_id in (select unnest($6))' end,
+      case when wide and narrowed then 'limit ' || ceil(100 + 500 * n / seen) else 'offset 0' end,
+      concat(
+        case when wide then format('and exists (select 1 from (%s) v
+          where v.document_id = e.document_id offset 0)', mucluc.visible_query(s)) end,
+        case when not hot then 'and' || mucluc.placement('e') end,
+        case when s.without is not null then 'and mucluc.chunk_obeys($3, e.chunk_id, $4, $5)' end))
+    into best, lowest using i.tenant, acls, p_version, i.as_of, s, documents;
+    exit when not narrowed or cardinality(best) = 400 and lowest > coalesce(bound, 0);
+    narrowed := false;
+  end loop;
   -- tf comes from the rank of one term, which is the sum of 1/j^2 over its first tf numbers, divided
   -- by that of all: exact up to the 255 positions that a tsvector keeps, and ten times quicker than
   -- unnesting it.
   return query execute format($f$
-    with %s,
-    scored as materialized (
-      select c.chunk_id, 2.2 * (%s) as score, %s as codes, %s as own,
+    with scored as materialized (
+      select c.chunk_id, c.document_id, 2.2 * (%s) as score, %s as codes, %s as own,
              coalesce(c.tsv @@ $7, false) as phrase
-      from (select c.chunk_id, c.tsv || '' as tsv, 1.2 * (0.25 + 0.75 * c.len / $6) as kk
-            from c offset 0) c
+      from (select e.chunk_id, e.document_id, e.tsv || '' as tsv,
+                   1.2 * (0.25 + 0.75 * e.len / $6) as kk
+            from mucluc.entry e
+            where e.version_id = %s and e.tenant = $1 and %s offset 0) c
       where c.tsv @@ $8),
     ranked as (
       select r.* from (
         select * from scored
         order by codes desc, own desc, phrase desc, score desc, chunk_id offset 0) r
-      %s limit $9)
+      where %s %s
+      order by r.codes desc, r.own desc, r.phrase desc, r.score desc, r.chunk_id limit $9)
     select (row_number() over (order by r.codes desc, r.own desc, r.phrase desc, r.score desc,
                                         r.chunk_id))::int,
            r.chunk_id, r.score, %L, r.codes, r.phrase
     from ranked r order by 1 $f$,
-    candidates,
     (select string_agg(format($f$
         %s * (1 - c.kk / (c.kk + round(
           1 / (1.6449340668 * (1 - ts_rank('{1,1,1,1}', c.tsv, %L))) - 0.5))) $f$,
@@ -545,11 +626,15 @@ begin
               from unnest(exact) c), '0'),
     coalesce((select string_agg(format('(c.tsv @@ %L)::int', mucluc.quote_lexemes(array['@' || c])),
                                 ' + ') from unnest(exact) c), '0'),
+    p_version,
+    case when few then concat('e.document_id = any($2)', mucluc.chunk_conditions(s))
+         else 'e.ctid = any($10)' end,
+    mucluc.placement('r'),
     case when s.phrases is not null or (s.without is not null and few)
-         then 'where mucluc.chunk_obeys($3, r.chunk_id, $4, $5)' end,
+         then 'and mucluc.chunk_obeys($3, r.chunk_id, $4, $5)' end,
     case when few then 'direct' else 'two-phase' end)
   using i.tenant, documents, p_version, i.as_of, s, avgdl, words,
-        mucluc.quote_lexemes(terms)::tsquery, p_k;
+        mucluc.quote_lexemes(terms)::tsquery, p_k, best;
 end $$;
 
 -- The rows behind chunk ids, filtered again: an id alone opens nothing.
