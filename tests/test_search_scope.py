@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from datetime import date
@@ -223,8 +224,14 @@ def test_nobody_narrows_more_than_a_scope_can_say(shelf: Store) -> None:
 
 WORDS = ["BH-01", "bh", "01", "A", "hoà", "hòa", "hoa", "Điều", "dieu", "12", "12.3", "8,500", "ờ"]
 GAPS = [" ", "-", "_", ".", "/", ", ", ",", " \n", "; ", "…", ""]
-written = st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(GAPS)), max_size=7).map(
-    lambda parts: "".join(word + gap for word, gap in parts)
+# A word has one tone. Of two words that somebody wrote in one, hoàhoà and hoàhòa may differ.
+TWO_TONES = re.compile(
+    r"[\u0300\u0301\u0303\u0309\u0323][\w\u0302\u0306\u031b]*[\u0300\u0301\u0303\u0309\u0323]"
+)
+written = (
+    st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(GAPS)), max_size=7)
+    .map(lambda parts: "".join(word + gap for word, gap in parts))
+    .filter(lambda text: not TWO_TONES.search(unicodedata.normalize("NFD", text)))
 )
 
 
