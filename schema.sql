@@ -312,6 +312,45 @@ create table version_stat (
 );
 
 -- ---------------------------------------------------------------------------------------------
+-- Golden questions: what a version must answer as well as the one before it. Their words come from
+-- documents, so an erasure voids them (I9): what is said is deleted, that they were there stays.
+-- ---------------------------------------------------------------------------------------------
+create table golden (
+  id uuid primary key,                   -- keyed hash of all that is asked and expected
+  index_name text not null,
+  name text not null,                    -- the question's id in its file: a label, seen in reports
+  tenant text not null,
+  principals text[] not null,
+  as_of date not null,
+  language text,
+  tags text[] not null default '{}',     -- labels too
+  unanswerable boolean not null,         -- nothing answers it for this asker
+  query text,                            -- null: voided
+  added_at timestamptz not null default now(),
+  voided_at timestamptz,
+  voided_why text,                       -- a code
+  unique (index_name, name),
+  check ((query is null) = (voided_at is not null)),
+  check ((voided_at is null) = (voided_why is null))
+);
+create table golden_source (
+  golden_id uuid not null references golden on delete cascade,
+  ordinal int not null,
+  uri text not null,
+  quote text,                            -- null: this document must not come
+  primary key (golden_id, ordinal)
+);
+-- The documents at these places when somebody last looked; they may have moved since.
+create table golden_document (
+  golden_id uuid not null,
+  ordinal int not null,
+  document_id uuid not null references document on delete cascade,
+  primary key (golden_id, ordinal, document_id),
+  foreign key (golden_id, ordinal) references golden_source on delete cascade
+);
+create index golden_document_document on golden_document (document_id);
+
+-- ---------------------------------------------------------------------------------------------
 -- Erasure: what must not come back (I9). Hashes are keyed; the key is not in the database.
 -- ---------------------------------------------------------------------------------------------
 create table erasure (
@@ -1221,7 +1260,8 @@ begin
                ('chunk', 'heading_path'), ('chunk', 'cells'), ('context', 'prefix'),
                ('embedding_memo', 'embedding'), ('entry', 'embedding'), ('entry', 'tsv'),
                ('lexeme_stat', 'lexeme'), ('version_stat', 'kinds'), ('quarantine', 'hint'),
-               ('run', 'options'), ('run', 'report'), ('erasure', 'certificate')) loop
+               ('run', 'options'), ('run', 'report'), ('erasure', 'certificate'),
+               ('golden', 'query'), ('golden_source', 'uri'), ('golden_source', 'quote')) loop
     execute format('alter table mucluc.%I alter column %I set statistics 0', t.relname, t.attname);
   end loop;
 end $$;
@@ -1244,6 +1284,7 @@ create policy visible_entry on entry for select to mucluc_reader
 revoke all on all tables in schema mucluc from public;
 revoke all on all functions in schema mucluc from public;
 grant select on all tables in schema mucluc to mucluc_search;
+revoke select on golden, golden_source, golden_document from mucluc_search;  -- no search asks them
 grant select on document, revision, published, revision_chunk, chunk, entry to mucluc_reader;
 
 -- Pure helpers, and the functions that take their identity from the signature alone.
