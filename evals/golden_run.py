@@ -27,7 +27,10 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldenResult:
-    """One question's figures and the milliseconds of its search, the question embedded already."""
+    """One question's figures and the milliseconds of its search.
+
+    The question was embedded before (``RememberedQuestions``), unless the run says otherwise.
+    """
 
     id: str
     tags: tuple[str, ...]
@@ -129,34 +132,61 @@ def run_golden(
     results = []
     trace = SearchTrace()
     for number, question in enumerate(questions):
-        request = SearchRequest(
-            query=question.query,
-            tenant=question.tenant,
-            principals=question.principals,
-            as_of=question.as_of,
-            index=index,
-            alias=alias,
-            version=version,
-        )
         if number == 0:
-            _asked(search, request, policy)
+            ask(search, question, policy, index=index, alias=alias, version=version)
         warm(question.query)
-        begun = time.perf_counter()
-        found, told = _asked(search, request, policy)
-        seconds = time.perf_counter() - begun
+        result, told = ask(search, question, policy, index=index, alias=alias, version=version)
         trace = told or trace
-        results.append(
-            GoldenResult(
-                id=question.id,
-                tags=question.tags,
-                language=question.language,
-                figures=judge(question, found),
-                ms=round(1000 * seconds, 3),
-            )
-        )
+        results.append(result)
         advance()
+    return made_of(label or trace.version or alias, questions, policy, trace, results)
+
+
+def ask(
+    search: Search,
+    question: GoldenQuestion,
+    policy: RetrievalPolicy,
+    *,
+    index: str,
+    alias: str = "active",
+    version: str | None = None,
+) -> tuple[GoldenResult, SearchTrace | None]:
+    """Ask one question as its asker, on its day, and judge what came; how long the search took.
+
+    The trace is None for a question without words, which finds nothing.
+    """
+    request = SearchRequest(
+        query=question.query,
+        tenant=question.tenant,
+        principals=question.principals,
+        as_of=question.as_of,
+        index=index,
+        alias=alias,
+        version=version,
+    )
+    begun = time.perf_counter()
+    found, trace = _asked(search, request, policy)
+    seconds = time.perf_counter() - begun
+    result = GoldenResult(
+        id=question.id,
+        tags=question.tags,
+        language=question.language,
+        figures=judge(question, found),
+        ms=round(1000 * seconds, 3),
+    )
+    return result, trace
+
+
+def made_of(
+    label: str,
+    questions: Sequence[GoldenQuestion],
+    policy: RetrievalPolicy,
+    trace: SearchTrace,
+    results: Sequence[GoldenResult],
+) -> GoldenRun:
+    """Put a run together; ``trace`` is that of one of its searches."""
     return GoldenRun(
-        label=label or trace.version or alias,
+        label=label,
         golden=golden_id(questions),
         version=trace.version,
         model=trace.model,

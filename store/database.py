@@ -27,6 +27,7 @@ class Keys:
     identity: bytes
     memo: bytes
     tombstone: bytes
+    golden: bytes
 
     @classmethod
     def from_secret(cls, secret: bytes) -> Keys:
@@ -35,6 +36,7 @@ class Keys:
             identity=derive_key(secret, "identity"),
             memo=derive_key(secret, "memo"),
             tombstone=derive_key(secret, "tombstone"),
+            golden=derive_key(secret, "golden"),
         )
 
 

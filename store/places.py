@@ -54,6 +54,20 @@ def lock_and_find_erased(
     return {document for document, pairs in hashes.items() if found & set(pairs)}
 
 
+def lock_and_find_erased_uris(
+    connection: Connection[DictRow], key: bytes, places: Iterable[tuple[str, str]]
+) -> set[tuple[str, str]]:
+    """The same for places alone, as (tenant, URI): which of them were erased."""
+    hashes = {place: keyed_hash(key, place[0], "uri", place[1].encode()) for place in places}
+    connection.execute(query("lock_places"), {"keys": sorted(map(_lock_key, hashes.values()))})
+    erased: set[tuple[str, str]] = set()
+    for tenant in {tenant for tenant, _ in hashes}:
+        mine = {place: digest for place, digest in hashes.items() if place[0] == tenant}
+        found = {digest for _, digest in tombstoned(connection, tenant, mine.values())}
+        erased |= {place for place, digest in mine.items() if digest in found}
+    return erased
+
+
 def tombstoned(
     connection: Connection[DictRow], tenant: str, hashes: Iterable[bytes]
 ) -> set[tuple[str, bytes]]:

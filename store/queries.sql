@@ -1164,3 +1164,78 @@ join mucluc.chunk c on c.id = rc.chunk_id
 left join mucluc.entry e on e.chunk_id = c.id and e.version_id = %(version)s::int
 where p.document_id = %(document)s::uuid and p.version_id = %(version)s::int
 order by rc.revision_id, rc.ordinal;
+
+-- name: golden_of_index
+-- Every question of an index with its sources, and where each one's document is now: that of the
+-- place itself before one that moved away from it; null when no live one is known.
+select g.id, g.name, g.tenant, g.principals, g.as_of, g.language, g.tags, g.unanswerable, g.query,
+       g.added_at, g.voided_at, g.voided_why, coalesce((
+         select jsonb_agg(jsonb_build_array(s.uri, s.quote, n.uri) order by s.ordinal)
+         from mucluc.golden_source s
+         left join lateral (
+           select d.uri from mucluc.golden_document l
+           join mucluc.document d on d.id = l.document_id
+           where l.golden_id = s.golden_id and l.ordinal = s.ordinal and d.deleted_at is null
+           order by d.uri <> s.uri, d.id limit 1) n on true
+         where s.golden_id = g.id), '[]') as sources
+from mucluc.golden g where g.index_name = %(index)s order by g.name, g.id;
+
+-- name: count_golden
+-- How many questions are registered, voided ones too.
+select count(*) as questions from mucluc.golden where index_name = %(index)s;
+
+-- name: golden_by_name
+-- What stands under these names.
+select id, name, voided_at is not null as voided
+from mucluc.golden where index_name = %(index)s and name = any(%(names)s) for update;
+
+-- name: add_golden
+-- One question.
+insert into mucluc.golden (id, index_name, name, tenant, principals, as_of, language, tags,
+                           unanswerable, query)
+values (%(id)s, %(index)s, %(name)s, %(tenant)s, %(principals)s, %(as_of)s, %(language)s, %(tags)s,
+        %(unanswerable)s, %(query)s);
+
+-- name: add_golden_sources
+-- What it expects, and what must not come.
+insert into mucluc.golden_source (golden_id, ordinal, uri, quote)
+select %(id)s, x.ordinal, x.uri, x.quote
+from unnest(%(uris)s::text[], %(quotes)s::text[]) with ordinality x(uri, quote, ordinal);
+
+-- name: link_golden
+-- The live documents that stand at the places of an index's questions by now.
+insert into mucluc.golden_document (golden_id, ordinal, document_id)
+select s.golden_id, s.ordinal, d.id
+from mucluc.golden g
+join mucluc.golden_source s on s.golden_id = g.id
+join mucluc.document d on d.tenant = g.tenant and d.uri = s.uri and d.deleted_at is null
+where g.index_name = %(index)s
+on conflict do nothing;
+
+-- name: remove_golden
+-- Forget questions by name, or all of an index.
+delete from mucluc.golden
+where index_name = %(index)s and (%(names)s::text[] is null or name = any(%(names)s))
+returning name;
+
+-- name: void_golden
+-- Questions whose words come from these documents, or from whatever stood at these places: their
+-- words go, their names stay, so that adding the same file again does not bring them back.
+with found as (
+  select g.id from mucluc.golden g
+  where g.voided_at is null and (g.tenant = %(tenant)s::text or exists (
+    select 1 from mucluc.golden_source s
+    where s.golden_id = g.id and (
+      exists (select 1 from mucluc.golden_document l
+              where l.golden_id = s.golden_id and l.ordinal = s.ordinal
+                and l.document_id = any(%(documents)s))
+      or exists (select 1 from mucluc.document d
+                 where d.id = any(%(documents)s) and d.tenant = g.tenant and d.uri = s.uri)
+      or exists (select 1 from unnest(%(tenants)s::text[], %(uris)s::text[]) x(tenant, uri)
+                 where x.tenant = g.tenant and x.uri = s.uri))))
+), said as (
+  delete from mucluc.golden_source where golden_id in (select id from found)
+)
+update mucluc.golden g set query = null, principals = '{}', voided_at = now(), voided_why = %(why)s
+from found f where g.id = f.id
+returning g.id;
