@@ -26,6 +26,7 @@ from evals.paired import (
     Verdict,
 )
 
+HEAD = ("segment", "measure", "questions", "before", "after", "change", "interval")
 SHOWN = (*MEASURES, "hit@1", "no_answer", "only_version", "right_version", *PROMISES)
 ADVICE = {
     Decision.KEEP: "Keep the later version: no segment is worse, and over all questions the "
@@ -47,13 +48,13 @@ def markdown(comparison: Comparison, verdict: Verdict) -> str:
         "",
         "## Baseline and change",
         "",
-        *_table(("", "baseline", "change"), _runs(before, after)),
+        *table(("", "baseline", "change"), _runs(before, after)),
         "",
         "## Before and after",
         "",
-        *_table(
-            ("segment", "measure", "questions", "before", "after", "change", "interval"),
-            [_row(d) for d in _shown(comparison.differences)],
+        *table(
+            HEAD,
+            [row(d) for d in shown(comparison.differences)],
         ),
         "",
         f"Percent; the interval holds the change with {CONFIDENCE:.0%} confidence (paired "
@@ -82,8 +83,6 @@ def markdown(comparison: Comparison, verdict: Verdict) -> str:
 def page(comparison: Comparison, verdict: Verdict) -> str:
     """Write the report as one HTML page with charts: nothing is loaded from anywhere."""
     before, after = comparison.before, comparison.after
-    gated = [d for d in comparison.differences if d.measure == GATED[0]]
-    moved = [d for d in comparison.differences if d.measure in GATED and _tells(d)]
     title = f"{before.label} → {after.label}"
     risks = [*verdict.reasons, *verdict.warnings]
     parts = [
@@ -91,46 +90,43 @@ def page(comparison: Comparison, verdict: Verdict) -> str:
         f'<p class="v {"ok" if verdict.passed else "no"}">{escape(verdict.decision)}</p>',
         f"<p>{escape(ADVICE[verdict.decision])}</p>",
         "<h2>Baseline and change</h2>",
-        _html_table(("", "baseline", "change"), _runs(before, after)),
+        html_table(("", "baseline", "change"), _runs(before, after)),
         "<h2>Before and after</h2>",
-        "<figure>",
-        bars(
-            f"{GATED[0]} by segment, percent",
-            (before.label, after.label),
-            [Group(d.segment, (d.before, d.after), str(d.n)) for d in gated],
-        ),
-        "</figure><figure>",
-        intervals(
-            f"change with its {CONFIDENCE:.0%} interval, points",
-            [
-                Interval(
-                    label=d.segment,
-                    change=d.change,
-                    low=d.low,
-                    high=d.high,
-                    is_bad=d.high < 0,
-                    note=d.measure,
-                )
-                for d in moved
-            ],
-        )
-        if moved
-        else "<p>No segment changed.</p>",
-        "</figure>",
-        _html_table(
-            ("segment", "measure", "questions", "before", "after", "change", "interval"),
-            [_row(d) for d in _shown(comparison.differences)],
-        ),
+        charts(comparison.differences, (before.label, after.label)),
+        html_table(HEAD, [row(d) for d in shown(comparison.differences)]),
         "<h2>Risks</h2>",
-        _html_list(risks) if risks else "<p>None was found.</p>",
+        html_list(risks) if risks else "<p>None was found.</p>",
         "<h2>Questions that lost</h2>",
-        _html_list(map(_moved, comparison.lost)) if comparison.lost else "<p>None.</p>",
+        html_list(map(_moved, comparison.lost)) if comparison.lost else "<p>None.</p>",
         "<h2>Questions that won</h2>",
-        _html_list(map(_moved, comparison.won)) if comparison.won else "<p>None.</p>",
+        html_list(map(_moved, comparison.won)) if comparison.won else "<p>None.</p>",
         "<h2>How it is decided</h2>",
-        _html_list(_rules()),
+        html_list(_rules()),
     ]
     return _PAGE.format(title=escape(title), style=_STYLE, body="\n".join(parts))
+
+
+def charts(differences: Sequence[Difference], labels: tuple[str, str]) -> str:
+    """Draw a measure by segment, before and after, and what changed with its intervals: HTML."""
+    gated = [d for d in differences if d.measure == GATED[0]]
+    moved = [d for d in differences if d.measure in GATED and _tells(d)]
+    groups = [Group(d.segment, (d.before, d.after), str(d.n)) for d in gated]
+    changes = [
+        Interval(
+            label=d.segment,
+            change=d.change,
+            low=d.low,
+            high=d.high,
+            is_bad=d.high < 0,
+            note=d.measure,
+        )
+        for d in moved
+    ]
+    title = f"change with its {CONFIDENCE:.0%} interval, points"
+    return (
+        f"<figure>{bars(f'{GATED[0]} by segment, percent', labels, groups)}</figure>"
+        f"<figure>{intervals(title, changes) if moved else '<p>No segment changed.</p>'}</figure>"
+    )
 
 
 def _rules() -> list[str]:
@@ -164,7 +160,7 @@ def _runs(before: GoldenRun, after: GoldenRun) -> list[tuple[str, str, str]]:
     return [(name, str(old), str(new)) for name, old, new in pairs]
 
 
-def _shown(differences: Iterable[Difference]) -> list[Difference]:
+def shown(differences: Iterable[Difference]) -> list[Difference]:
     """Everything over all questions; of the segments what is gated or did change."""
     return [
         d
@@ -177,7 +173,8 @@ def _tells(difference: Difference) -> bool:
     return bool(difference.change or difference.low or difference.high)
 
 
-def _row(d: Difference) -> tuple[str, ...]:
+def row(d: Difference) -> tuple[str, ...]:
+    """Write a difference as cells of a table under ``HEAD``: percent, and points."""
     return (
         d.segment,
         d.measure,
@@ -195,7 +192,8 @@ def _moved(item: Moved) -> str:
     )
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Write lines of a Markdown table."""
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     return [*lines, *(f"| {' | '.join(row)} |" for row in rows)]
 
@@ -204,7 +202,8 @@ def _list(items: Iterable[str]) -> list[str]:
     return [f"- {item}" for item in items]
 
 
-def _html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write a table that scrolls when it is wider than the page."""
     heads = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
@@ -212,7 +211,8 @@ def _html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<div><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-def _html_list(items: Iterable[str]) -> str:
+def html_list(items: Iterable[str]) -> str:
+    """Write a list, its items escaped."""
     return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
 
 

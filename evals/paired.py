@@ -8,7 +8,7 @@ with a fixed seed, so that a comparison can be repeated to the last digit.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -55,6 +55,13 @@ class Difference:
     def change(self) -> float:
         """After less before."""
         return self.after - self.before
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values; ``Difference(**values)`` makes it again, to five digits."""
+        return {
+            name: round(value, 5) if isinstance(value, float) else value
+            for name, value in asdict(self).items()
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ import typer
 from flows.cli_backfill import backfill
 from flows.cli_eval import evaluate
 from flows.cli_gc import gc
+from flows.cli_golden import app as golden
 from flows.cli_inspect import inspect
 from flows.cli_promote import promote, rollback
 from flows.cli_search import search
@@ -108,6 +109,7 @@ app.command()(gc)
 app.command()(versions)
 app.command()(inspect)
 app.command("eval")(evaluate)
+app.add_typer(golden, name="golden")
 
 
 def main() -> None:

@@ -102,7 +102,7 @@ def evaluate(
                 "Name one of them.",
             )
         if golden is not None:
-            from flows.cli_golden import evaluate_golden, read_questions  # noqa: PLC0415
+            from flows.cli_eval_golden import evaluate_golden, read_questions  # noqa: PLC0415
 
             evaluate_golden(
                 loaded,
@@ -183,7 +183,7 @@ def _benchmark(
     from evals.retrieval import dump_row, report  # noqa: PLC0415
     from evals.vector_cache import CachedEmbedder  # noqa: PLC0415
     from flows.asking import policy_of  # noqa: PLC0415
-    from flows.cli_golden import policy_in  # noqa: PLC0415
+    from flows.cli_eval_golden import policy_in  # noqa: PLC0415
     from flows.evaluating import NotIndexed, facts, run_benchmark  # noqa: PLC0415
 
     out = console()

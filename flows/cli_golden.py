@@ -1,244 +1,245 @@
-"""mucluc eval GOLDEN: a golden set asked of an index, and compared with another run."""
+"""mucluc golden: the questions that a promotion asks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli_errors import Exit, console, stop
+from flows.cli_errors import Exit, console, stop, told
 
 if TYPE_CHECKING:
-    from evals.golden import GoldenQuestion
-    from evals.golden_run import GoldenRun
-    from evals.paired import Comparison, Verdict
-    from flows.settings import Settings
-    from search.request import RetrievalPolicy
-    from store.database import Store
+    from rich.console import Console
+
+    from store.golden import Added, StoredQuestion
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="""Register the golden questions that a promotion asks of a version before it swaps.
+
+They lie in the database, so that an erasure voids those of its documents. Ids and tags are
+labels: they stand in reports, so they should name nobody.
+
+  [bold]mucluc golden add examples/golden.jsonl[/]
+""",
+)
+Index = Annotated[str, typer.Option(help="Index whose versions are to answer.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change, and keep nothing.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on the last line.")]
+SettingsFile = Annotated[
+    Path | None, typer.Option("--settings", help="Settings file; ./mucluc.toml by default.")
+]
+SHOWN = 12  # names in a message
 
 
-def evaluate_golden(
-    settings: Settings,
-    questions: Sequence[GoldenQuestion],
-    *,
-    index: str,
-    version: str | None,
-    policy: Path | None,
-    against: str | None,
-    save: Path | None,
-    report_in: Path | None,
-    as_json: bool,
+@app.command()
+def add(
+    file: Annotated[Path, typer.Argument(help="Golden questions, one JSON object a line.")],
+    index: Index = "main",
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+    settings: SettingsFile = None,
 ) -> None:
-    """Run a golden set, print its figures, and with ``against`` what changed.
+    """Register the questions of a file; the same file again changes nothing.
 
-    Raises typer.Exit with FAILED when the comparison advises to roll back.
+    A question under a known id takes its place. One whose words an erasure took stays voided, and
+    one about an erased document is not taken (exit code 3). The format: docs/quality.md.
+
+    [bold]mucluc golden add examples/golden.jsonl[/]
+    [bold]mucluc golden add golden.jsonl --index english --dry-run[/]
     """
-    from evals.golden_run import DEPTH, report  # noqa: PLC0415
-    from evals.paired import RunsDiffer, compare_runs, verdict  # noqa: PLC0415
-    from flows.asking import helpers_of, policy_of  # noqa: PLC0415
-    from flows.opening import open_from  # noqa: PLC0415
+    with told():
+        from flows.cli_eval_golden import read_questions  # noqa: PLC0415
+        from flows.opening import open_from  # noqa: PLC0415
+        from flows.registering import NotAPrincipal, register  # noqa: PLC0415
+        from flows.settings import Settings  # noqa: PLC0415
 
-    base = policy_of(settings, DEPTH)
-    asked = policy_in(policy, base)
-    asked = replace(asked, k=max(asked.k, DEPTH))
-    helpers = helpers_of(settings)
-    earlier = _saved(Path(against)) if against and _is_file(against) else None
-    with open_from(settings) as store:
-        later = _run(store, questions, asked, helpers, index, version, policy)
-        if against and earlier is None:
-            earlier = _run(store, questions, base, helpers, index, against, None)
-    if save is not None:
-        save.write_text(json.dumps(later.to_json(), ensure_ascii=False) + "\n", encoding="utf-8")
-        console().print(f"The run: {save}. Compare another with it: --against {save}")
-    figures: dict[str, Any] = report(later)
-    if earlier is None:
-        _print(figures, as_json)
-        return
-    try:
-        found = compare_runs(earlier, later)
-    except RunsDiffer:
-        raise stop(
-            Exit.WRONG_USE,
-            f"{against} is a run of other questions.",
-            "Runs pair where they asked the same golden set: run it again with --save.",
-        ) from None
-    judged = verdict(found)
-    figures["comparison"] = _compared(found, judged)
-    if report_in is not None:
-        _write_report(report_in, found, judged)
-    _print(figures, as_json, found, judged)
-    if not judged.passed:
-        raise typer.Exit(int(Exit.FAILED))
+        loaded = Settings.load(settings)
+        questions = read_questions(file, (), (), None)
+        with open_from(loaded) as store:
+            try:
+                found = register(store, index, questions, dry_run=dry_run)
+            except NotAPrincipal as exc:
+                raise stop(
+                    Exit.WRONG_USE,
+                    f"{file}, question {exc.question}: a principal is namespace:name, such as "
+                    "role:hr.",
+                ) from None
+        _print_added(found, index, console(), dry_run=dry_run)
+        if as_json:
+            typer.echo(json.dumps(_added(found, index, dry_run=dry_run), ensure_ascii=False))
+    raise typer.Exit(int(Exit.DONE_BUT) if found.voided or found.erased else 0)
 
 
-def read_questions(
-    path: Path, tags: Sequence[str], without: Sequence[str], limit: int | None
-) -> list[GoldenQuestion]:
-    """Read a golden set, or stop with what is wrong with it."""
-    from evals.golden import GoldenProblem, read_golden  # noqa: PLC0415
-
-    try:
-        found = read_golden(path)
-    except GoldenProblem as exc:
-        raise stop(
-            Exit.WRONG_USE,
-            f"{exc}.",
-            "The format stands in docs/quality.md; an example: examples/golden.jsonl",
-        ) from None
-    chosen = [
-        question
-        for question in found
-        if set(tags) <= set(question.tags) and not set(without) & set(question.tags)
-    ]
-    if not chosen:
-        known = sorted({tag for question in found for tag in question.tags})
-        raise stop(
-            Exit.WRONG_USE, "no question has these tags.", f"The set's tags: {', '.join(known)}"
-        )
-    return chosen[:limit]
-
-
-def _is_file(name: str) -> bool:
-    return name.endswith(".json") or Path(name).is_file()
-
-
-def policy_in(path: Path | None, base: RetrievalPolicy) -> RetrievalPolicy:
-    """Return the policy of a file, or ``base``, or stop with what is wrong with the file."""
-    from evals.policies import PolicyProblem, read_policy  # noqa: PLC0415
-
-    if path is None:
-        return base
-    try:
-        return read_policy(path, base)
-    except PolicyProblem as exc:
-        raise stop(Exit.WRONG_USE, f"{exc}.") from None
-
-
-def _saved(path: Path) -> GoldenRun:
-    from evals.golden_run import GoldenRun  # noqa: PLC0415
-
-    try:
-        return GoldenRun.from_json(json.loads(path.read_text(encoding="utf-8")))
-    except OSError as exc:
-        raise stop(Exit.WRONG_USE, f"{path} cannot be read: {exc.strerror}.") from None
-    except ValueError:
-        raise stop(
-            Exit.WRONG_USE,
-            f"{path} is not a run of a golden set.",
-            "Write one with: mucluc eval GOLDEN.jsonl --save RUN.json",
-        ) from None
-
-
-def _run(
-    store: Store,
-    questions: Sequence[GoldenQuestion],
-    policy: RetrievalPolicy,
-    helpers: dict[str, Any],
-    index: str,
-    version: str | None,
-    policy_file: Path | None,
-) -> GoldenRun:
-    from enrich.embedders import load  # noqa: PLC0415
-    from evals.golden_run import RememberedQuestions, run_golden  # noqa: PLC0415
-    from flows.progress import StageProgress  # noqa: PLC0415
-    from search.retrieval import retrieve  # noqa: PLC0415
-    from store.versions import list_versions  # noqa: PLC0415
-
-    name, _, alias = index.partition("@")
-    if version is not None:
-        known = [str(row["name"]) for row in list_versions(store, name)]
-        if version not in known:
-            raise stop(
-                Exit.WRONG_USE,
-                f"index {name} has no version {version}.",
-                f"It has: {', '.join(known) or 'none'}. See: mucluc versions",
-            )
-    models = RememberedQuestions(load)
-    label = version or (alias or None)
-    if policy_file is not None:
-        label = f"{label or name}, {policy_file.name}"
-    with StageProgress(shown=console().is_terminal) as progress:
-        progress.expect("questions", len(questions))
-        return run_golden(
-            partial(_search, partial(retrieve, store, **helpers), models),
-            questions,
-            policy,
-            index=name,
-            alias=alias or "active",
-            version=version,
-            label=label,
-            warm=models.warm,
-            advance=lambda: progress.advance("questions"),
-        )
-
-
-def _search(ask: Any, models: Any, request: Any, policy: Any) -> Any:
-    return ask(request, policy, models)
-
-
-def _compared(found: Comparison, judged: Verdict) -> dict[str, Any]:
-    return {
-        "against": found.before.label,
-        "decision": judged.decision.value,
-        "passed": judged.passed,
-        "reasons": list(judged.reasons),
-        "warnings": list(judged.warnings),
-        "lost": sorted({item.id for item in found.lost}),
-        "won": sorted({item.id for item in found.won}),
-        "differences": [
-            {
-                "segment": d.segment,
-                "measure": d.measure,
-                "n": d.n,
-                "before": round(d.before, 5),
-                "after": round(d.after, 5),
-                "low": round(d.low, 5),
-                "high": round(d.high, 5),
-            }
-            for d in found.differences
-        ],
-    }
-
-
-def _write_report(folder: Path, found: Comparison, judged: Verdict) -> None:
-    from evals.decision import markdown, page  # noqa: PLC0415
-
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "decision.md").write_text(markdown(found, judged), encoding="utf-8")
-    (folder / "decision.html").write_text(page(found, judged), encoding="utf-8")
-    console().print(f"The report: {folder / 'decision.html'} and decision.md beside it")
-
-
-def _print(
-    figures: dict[str, Any],
-    as_json: bool,
-    found: Comparison | None = None,
-    judged: Verdict | None = None,
+@app.command("list")
+def list_questions(
+    index: Index = "main",
+    words: Annotated[
+        bool,
+        typer.Option("--words", help="Show the questions themselves; a terminal does so anyway."),
+    ] = False,
+    as_json: AsJson = False,
+    settings: SettingsFile = None,
 ) -> None:
+    """List the registered questions: who asks, on which day, and whether they can be asked.
+
+    gone: a document that the question expects is not there (any more). voided: an erasure took the
+    question's words. Neither is asked; both are counted in a promotion's report.
+
+    [bold]mucluc golden list[/]
+    [bold]mucluc golden list --json[/]
+    """
+    with told():
+        from flows.opening import open_from  # noqa: PLC0415
+        from flows.settings import Settings  # noqa: PLC0415
+        from store import golden  # noqa: PLC0415
+
+        loaded = Settings.load(settings)
+        with open_from(loaded) as store:
+            rows = golden.registered(store, index)
     if as_json:
-        typer.echo(json.dumps(figures, ensure_ascii=False))
+        listed = [_row(row, words=words) for row in rows]
+        states = Counter(row.state for row in rows)
+        counts = {state: states[state] for state in ("asked", "gone", "voided")}
+        typer.echo(json.dumps({"index": index, **counts, "questions": listed}, ensure_ascii=False))
         return
     from rich.console import Console  # noqa: PLC0415
 
-    from evals.tables import differences_table, golden_table  # noqa: PLC0415
-
     out = Console(highlight=False)
-    out.print(golden_table(figures))
-    out.print(
-        f"version {figures['version']}, model {figures['model']}; p50 {figures['p50_ms']:.0f} ms, "
-        f"p95 {figures['p95_ms']:.0f} ms, without embedding the question"
+    _print_rows(rows, index, out, words=words or out.is_terminal)
+
+
+@app.command()
+def remove(
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Ids of questions.", show_default=False)
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All questions of the index.")] = False,
+    index: Index = "main",
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+    settings: SettingsFile = None,
+) -> None:
+    """Forget registered questions, by id or all of them.
+
+    [bold]mucluc golden remove ex-017 ex-018[/]
+    [bold]mucluc golden remove --all --dry-run[/]
+    """
+    if bool(ids) == everything:
+        raise stop(
+            Exit.WRONG_USE,
+            "name the questions, or say --all; not both.",
+            "See which there are: mucluc golden list",
+        )
+    with told():
+        from flows.opening import open_from  # noqa: PLC0415
+        from flows.settings import Settings  # noqa: PLC0415
+        from store import golden  # noqa: PLC0415
+
+        loaded = Settings.load(settings)
+        with open_from(loaded) as store:
+            known = {row.name for row in golden.registered(store, index)}
+            unknown = sorted(set(ids or ()) - known)
+            if unknown:
+                raise stop(
+                    Exit.WRONG_USE,
+                    f"index {index} has no question {_names(unknown)}.",
+                    "See which there are: mucluc golden list",
+                )
+            gone = golden.remove(store, index, None if everything else ids, dry_run=dry_run)
+    would = "would be " if dry_run else ""
+    console().print(
+        f"{len(gone)} of {len(known)} questions of index {index} {would}removed.", markup=False
     )
-    if found is None or judged is None:
+    if as_json:
+        typer.echo(
+            json.dumps({"index": index, "dry_run": dry_run, "removed": gone}, ensure_ascii=False)
+        )
+
+
+def _added(found: Added, index: str, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "index": index,
+        "dry_run": dry_run,
+        "added": len(found.added),
+        "changed": len(found.changed),
+        "unchanged": len(found.unchanged),
+        "voided": list(found.voided),
+        "erased": list(found.erased),
+        "gone": list(found.gone),
+    }
+
+
+def _print_added(found: Added, index: str, out: Console, *, dry_run: bool) -> None:
+    would = "would be " if dry_run else ""
+    out.print(
+        f"index {index}: {len(found.added)} questions {would}added, {len(found.changed)} "
+        f"{would}changed, {len(found.unchanged)} as they were.",
+        markup=False,
+    )
+    notes = (
+        (
+            found.voided,
+            "stay voided: an erasure took their words. Forget one: mucluc golden remove",
+        ),
+        (found.erased, "are not taken: they name a document that was erased"),
+        (found.gone, "expect a document that is not there, and are not asked until it is"),
+    )
+    for names, words in notes:
+        if names:
+            out.print(f"[yellow]note[/]  {len(names)} {words}: ", end="")
+            out.print(_names(names), markup=False)
+
+
+def _names(names: list[str] | tuple[str, ...]) -> str:
+    rest = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _row(row: StoredQuestion, *, words: bool) -> dict[str, Any]:
+    return {
+        "id": row.name,
+        "state": row.state,
+        "tenant": row.tenant,
+        "as_of": row.as_of.isoformat(),
+        "tags": list(row.tags),
+        "language": row.language,
+        "unanswerable": row.unanswerable,
+        "sources": sum(source.quote is not None for source in row.sources),
+        "added_at": row.added_at.isoformat(),
+        "voided_at": row.voided_at and row.voided_at.isoformat(),
+        "voided_why": row.voided_why,
+        **({"query": row.query, "principals": list(row.principals)} if words else {}),
+    }
+
+
+def _print_rows(rows: list[StoredQuestion], index: str, out: Console, *, words: bool) -> None:
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    if not rows:
+        out.print(f"Index {index} has no golden question. Register some: mucluc golden add FILE")
         return
-    out.print(differences_table(found))
-    for line in (*judged.reasons, *judged.warnings):
-        out.print(f"- {line}", markup=False)
-    for name, items in (("lost", found.lost), ("won", found.won)):
-        ids = sorted({item.id for item in items})
-        out.print(f"{name}: {', '.join(ids) or 'none'}", markup=False)
-    out.print(f"Advice: {judged.decision}", style="bold")
+    table = Table()
+    shown = ("asked by", "question") if words else ()
+    for name in ("id", "state", "tenant", "day", "tags", *shown):
+        table.add_column(name, overflow="fold")
+    styles = {"asked": "", "gone": "yellow", "voided": "dim"}
+    for row in rows:
+        table.add_row(
+            Text(row.name),
+            Text(row.state, style=styles[row.state]),
+            Text(row.tenant),
+            f"{row.as_of}",
+            Text(", ".join([*row.tags, *([row.language] if row.language else [])])),
+            *([Text(", ".join(row.principals)), Text(row.query or "–")] if words else []),
+        )
+    out.print(table)
+    states = Counter(row.state for row in rows)
+    out.print(
+        f"index {index}: {states['asked']} asked, {states['gone']} gone, {states['voided']} voided"
+    )

@@ -11,6 +11,7 @@ from enrich.contextualize import contextual_text
 from enrich.embedders import load, probe, same_vectors
 from enrich.models import Embedder, EmbeddingFailed
 from flows import filling, stages
+from flows.answering import Asking, compare_answers
 from flows.filling import FillJob
 from flows.lanes import obstacles
 from store import gates, promotions
@@ -30,6 +31,7 @@ class PromoteJob(FillJob):
     alias: str
     by: str
     fallback_share: float
+    asking: Asking = field(default_factory=Asking)
     force: bool = False
     reason: str | None = None
     gates: list[Gate] = field(default_factory=list)
@@ -87,8 +89,15 @@ def is_indexed(job: PromoteJob) -> Gate:
 
 
 def answers_as_well(job: PromoteJob) -> Gate:
-    """The golden set on both versions; without one there is nothing to compare."""
-    return Gate(name="evaluation", passed=None, words="skipped: no golden set is registered")
+    """The golden questions on both versions; without any there is nothing to compare."""
+    return compare_answers(
+        job.store,
+        job.lane.version,
+        job.like,
+        job.asking,
+        job.progress,
+        loadable=job.model is not None,
+    )
 
 
 # In this order; a gate that does not pass refuses the promotion, unless somebody forces it.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from chunkers.chunk import ChunkingRecipe
+from numpy import float32
+from numpy.typing import NDArray
+
+from chunkers.chunk import ChunkingRecipe, Tokenizer
 from enrich.contextualize import context_id
 from enrich.embedders import load
-from enrich.models import Embedder, EmbeddingFailed
-from enrich.tokenizers import recipe_for
+from enrich.models import Embedder, EmbeddingFailed, ModelCard, Vectors
+from enrich.tokenizers import WordTokenizer, recipe_for
 from flows import settings_tables
 from parsers.registry import FAMILIES, parser_id_for
 from store.versions import Recipe, Version
@@ -24,6 +27,25 @@ class Lane:
     recipe: Recipe
     embedder: Embedder
     chunking: ChunkingRecipe
+
+
+class AbsentModel:
+    """Stands for a model that cannot be loaded here, where a version is only looked at."""
+
+    def __init__(self, name: str, dimensions: int, error: EmbeddingFailed) -> None:
+        self.card = ModelCard(
+            name=name, revision="absent", dimensions=dimensions, max_tokens=0, overhead_tokens=0
+        )
+        self.tokenizer: Tokenizer = WordTokenizer()
+        self._error = error
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Raises EmbeddingFailed, as loading did."""
+        raise self._error
+
+    def embed_query(self, text: str) -> NDArray[float32]:
+        """Raises EmbeddingFailed, as loading did."""
+        raise self._error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +144,21 @@ def obstacles(kept: Mapping[str, Any]) -> tuple[str, ...]:
         if ours.get(family, theirs) != theirs
     ]
     return tuple(found)
+
+
+def lane_to_judge(version: Version) -> Lane:
+    """A version that is looked at, whether or not its recipe can still be run here."""
+    recipe = Recipe.from_json(version.recipe)
+    try:
+        embedder = load(recipe.model)
+    except EmbeddingFailed as exc:
+        embedder = AbsentModel(recipe.model, version.dimensions, exc)
+    return Lane(
+        version=version,
+        recipe=recipe,
+        embedder=embedder,
+        chunking=ChunkingRecipe(**recipe.chunking),
+    )
 
 
 def lane_of(version: Version) -> Lane | None:

@@ -35,8 +35,9 @@ def swap(run_id: int) -> bool:
 def promotion_report(run_id: int) -> PromotionReport:
     """Sum up, for the run's row and as a Prefect artifact: figures only."""
     report = judging.make_report(job_of(run_id, PromoteJob))
+    # Of lists (questions, segments) how many: labels that people gave stay out of Prefect.
     figures = {
-        f"{name}.{figure}": value
+        f"{name}.{figure}": len(value) if isinstance(value, list) else value
         for name, gate in report.gates.items()
         for figure, value in gate.items()
         if figure != "words"

@@ -6,12 +6,15 @@ import html
 from pathlib import Path
 from typing import Any
 
+from evals.decision import HEAD, charts, html_list, html_table, row, table
+from evals.paired import Difference
 from flows.judging import PromotionReport
 
 STYLE = """
 :root { color-scheme: light dark; --good: #2a7d4f; --bad: #b3372f; --none: #777; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+h3 { font-size: 1rem; } figure { margin: 1rem 0; } div { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }
 td, th { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid #8884; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; }
@@ -68,6 +71,7 @@ def as_markdown(report: PromotionReport) -> str:
         if figures:
             lines += ["", f"## {name}", "", "| figure | |", "|---|---:|"]
             lines += [f"| {figure} | {_number(value)} |" for figure, value in figures.items()]
+        lines += _answers_in_markdown(gate)
     return "\n".join(lines) + "\n"
 
 
@@ -85,6 +89,7 @@ def as_html(report: PromotionReport) -> str:
             for figure, value in _figures(gate).items()
         )
         + "</table>"
+        + _answers_in_html(gate, report)
         for name, gate in report.gates.items()
         if _figures(gate)
     )
@@ -99,6 +104,42 @@ def as_html(report: PromotionReport) -> str:
         f"<table><tr><th>gate</th><th>result</th><th>what it found</th></tr>{rows}</table>"
         f"{_chart(report)}{details}</body></html>\n"
     )
+
+
+def _answers_in_markdown(gate: dict[str, Any]) -> list[str]:
+    """What became of golden questions, by segment: figures, tags and question ids."""
+    if "differences" not in gate:
+        return []
+    lines = ["", *table(HEAD, map(row, _differences(gate)))]
+    for title, items in _lists(gate):
+        lines += ["", f"### {title}", "", *(f"- {item}" for item in items or ["none"])]
+    return lines
+
+
+def _answers_in_html(gate: dict[str, Any], report: PromotionReport) -> str:
+    if "differences" not in gate:
+        return ""
+    differences = _differences(gate)
+    return (
+        charts(differences, (report.active, report.version))
+        + html_table(HEAD, map(row, differences))
+        + "".join(
+            f"<h3>{title}</h3>" + (html_list(items) if items else "<p>None.</p>")
+            for title, items in _lists(gate)
+        )
+    )
+
+
+def _differences(gate: dict[str, Any]) -> list[Difference]:
+    return [Difference(**values) for values in gate["differences"]]
+
+
+def _lists(gate: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    return [
+        ("Warnings", gate["warnings"]),
+        ("Questions that lost", gate["lost"]),
+        ("Questions that won", gate["won"]),
+    ]
 
 
 def _chart(report: PromotionReport) -> str:
@@ -135,7 +176,11 @@ def _bar_value(gate: dict[str, Any], figure: str) -> float | None:
 
 
 def _figures(gate: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in gate.items() if k not in {"passed", "words", "skipped"}}
+    return {
+        name: value
+        for name, value in gate.items()
+        if name not in {"passed", "words", "skipped"} and not isinstance(value, list)
+    }
 
 
 def _result(gate: dict[str, Any]) -> str:
@@ -147,4 +192,6 @@ def _number(value: Any) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
     return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"

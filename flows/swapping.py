@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from chunkers.chunk import ChunkingRecipe
-from enrich.embedders import load
+from flows.answering import asking_of
 from flows.filling import FillRequest
 from flows.job import enter
 from flows.judging import PromoteJob, PromotionReport
-from flows.lanes import Lane
+from flows.lanes import lane_to_judge
 from flows.opening import open_from
 from flows.prefect_env import configure
 from flows.progress import StageProgress
@@ -25,7 +24,7 @@ from store.database import Store
 from store.filling import lock_key
 from store.promotions import ACTIVE, Swap
 from store.runs import open_run
-from store.versions import Recipe, Version, active_version, named_version
+from store.versions import Version, active_version, named_version
 
 ALIASES = (ACTIVE, "canary", "shadow")
 
@@ -77,15 +76,10 @@ def run_promotion(
 ) -> PromotionReport:
     """Promote a version through the Prefect flow.
 
-    Raises LockHeldError (another job works on the version), SyncFailed, ModelUnavailable.
+    Raises LockHeldError (another job works on the version), SyncFailed; ModelUnavailable or
+    typer.Exit where the settings name a reranker or a glossary that cannot be used.
     """
-    recipe = Recipe.from_json(version.recipe)
-    lane = Lane(
-        version=version,
-        recipe=recipe,
-        embedder=load(recipe.model),
-        chunking=ChunkingRecipe(**recipe.chunking),
-    )
+    asking = asking_of(settings, store, version.index_name)
     request = FillRequest(
         index=version.index_name,
         version=version.name,
@@ -109,11 +103,12 @@ def run_promotion(
                 now,
                 settings.limits,
                 request=request,
-                lane=lane,
+                lane=lane_to_judge(version),
                 like=active,
                 alias=alias,
                 by=_whoami(),
                 fallback_share=settings.versions.fallback_share,
+                asking=asking,
                 force=force,
                 reason=reason,
             )

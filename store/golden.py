@@ -84,6 +84,7 @@ class Added:
     unchanged: tuple[str, ...] = ()
     voided: tuple[str, ...] = ()  # stay so: an erasure took their words
     erased: tuple[str, ...] = ()  # not taken: they name a place that was erased
+    gone: tuple[str, ...] = ()  # of the others: a document that they expect is not there
 
 
 def golden_id(key: bytes, index: str, question: NewQuestion) -> UUID:
@@ -121,10 +122,14 @@ def add(
                 what = "added" if row is None else "changed"
                 _replace(connection, index, identifier, question)
             found[what].append(question.name)
+        taken = {name for what in ("added", "changed", "unchanged") for name in found[what]}
+        found["gone"] = [
+            row.name
+            for row in _registered(connection, index)
+            if row.name in taken and row.state == "gone"
+        ]
         if dry_run:
             connection.rollback()
-        else:
-            connection.execute(query("link_golden"), {"index": index})
     return Added(**{name: tuple(names) for name, names in found.items()})
 
 
@@ -171,8 +176,12 @@ def count(store: Store, index: str) -> int:
 def registered(store: Store, index: str) -> list[StoredQuestion]:
     """Every question of an index, by name; documents that came since are looked for first."""
     with store.transaction() as connection:
-        connection.execute(query("link_golden"), {"index": index})
-        rows = connection.execute(query("golden_of_index"), {"index": index}).fetchall()
+        return _registered(connection, index)
+
+
+def _registered(connection: Connection[DictRow], index: str) -> list[StoredQuestion]:
+    connection.execute(query("link_golden"), {"index": index})
+    rows = connection.execute(query("golden_of_index"), {"index": index}).fetchall()
     return [
         StoredQuestion(
             **{name: row[name] for name in row if name not in {"tags", "principals", "sources"}},

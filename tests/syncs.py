@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 
-from chunkers.chunk import ChunkingRecipe
 from enrich.embedders import load, probe
 from flows import changes, collecting, filling, judging, stages
 from flows.filling import FillJob, FillReport, FillRequest, open_fill
 from flows.finishing import make_report
 from flows.job import SyncJob, enter, open_job
 from flows.judging import PromoteJob, PromotionReport
-from flows.lanes import Lane, lane_of, recipe_of
+from flows.lanes import lane_of, lane_to_judge, recipe_of
 from flows.progress import StageProgress
 from flows.report import Report
 from flows.request import SyncRequest, request_for
@@ -33,7 +32,6 @@ from search.retrieval import retrieve
 from store.database import Store
 from store.filling import lock_key
 from store.runs import open_run
-from store.versions import Recipe as Kept
 from store.versions import active_version, open_version
 
 NOW = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
@@ -154,15 +152,9 @@ def open_promotion(
 ) -> PromoteJob:
     """A promotion's job; ``asked`` are fields of it."""
     version, active = versions_for(store, index, name, alias)
-    recipe = Kept.from_json(version.recipe)
     wanted = FillRequest(index=index, version=name, timezone="UTC", now=NOW)
     run = open_run(store, kind="promote", lock_key=lock_key(version.id))
-    lane = Lane(
-        version=version,
-        recipe=recipe,
-        embedder=load(recipe.model),
-        chunking=ChunkingRecipe(**recipe.chunking),
-    )
+    lane = lane_to_judge(version)
     return enter(
         PromoteJob(
             run, store, StageProgress(shown=False), NOW, Limits(), request=wanted, lane=lane,
