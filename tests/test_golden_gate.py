@@ -79,13 +79,11 @@ def states(store: Store) -> dict[str, str]:
 
 
 def drop_entries(store: Store, names: int) -> None:
-    """Let v7 hold the first notes without their words, and their vectors turned round."""
+    """Let v7 lose what it holds of the first notes."""
     with store.pool.connection() as connection:
         connection.execute(
-            "update mucluc.entry e set tsv = '', len = 0,"
-            " embedding = array_fill(0, array[32])::vector::halfvec - e.embedding"
-            " from mucluc.document d, mucluc.index_version v where d.id = e.document_id"
-            " and v.id = e.version_id and v.name = 'v7'"
+            "delete from mucluc.entry e using mucluc.document d, mucluc.index_version v"
+            " where d.id = e.document_id and v.id = e.version_id and v.name = 'v7'"
             " and d.uri = any(select 'n' || n || '.md' from generate_series(0, %s) n)",
             [names - 1],
         )
