@@ -35,13 +35,13 @@ class Asking:
     """How a gate asks, and what it makes of the times.
 
     ``helpers`` are glossary and reranker as ``retrieve`` takes them. A p95 of more than
-    ``p95_ratio`` times the active version's is a warning, or with ``p95_refuses`` a refusal.
+    ``latency_ratio`` times the active version's is a warning, with ``latency_refuses`` a refusal.
     """
 
     policy: RetrievalPolicy = field(default_factory=lambda: RetrievalPolicy(k=DEPTH))
     helpers: Mapping[str, Any] = field(default_factory=dict)
-    p95_ratio: float = 1.5
-    p95_refuses: bool = False
+    latency_ratio: float = 1.5
+    latency_refuses: bool = False
 
 
 def asking_of(settings: Settings, store: Store, index: str) -> Asking:
@@ -53,8 +53,8 @@ def asking_of(settings: Settings, store: Store, index: str) -> Asking:
     return Asking(
         policy=replace(policy_of(settings, DEPTH), seconds=None),
         helpers=helpers_of(settings) if golden.count(store, index) else {},
-        p95_ratio=settings.versions.p95_ratio,
-        p95_refuses=settings.versions.p95_refuses,
+        latency_ratio=settings.versions.latency_ratio,
+        latency_refuses=settings.versions.latency_refuses,
     )
 
 
@@ -165,9 +165,9 @@ def _judge(asked: Interleaved, asking: Asking, figures: dict[str, Any]) -> Gate:
     wrong = [*judged.reasons]
     if asked.impaired:
         wrong.insert(0, f"a part of {asked.impaired} searches failed, so they do not compare")
-    if slow and asking.p95_refuses:
+    if slow and asking.latency_refuses:
         wrong.append(slow)
-    warnings = [*judged.warnings, *([slow] if slow and not asking.p95_refuses else [])]
+    warnings = [*judged.warnings, *([slow] if slow and not asking.latency_refuses else [])]
     n = len(asked.after.results)
     if n < LEAST_QUESTIONS:
         warnings.append(f"{n} questions, fewer than {LEAST_QUESTIONS}: no fall can be told")
@@ -187,12 +187,12 @@ def _judge(asked: Interleaved, asking: Asking, figures: dict[str, Any]) -> Gate:
 
 
 def _slow(asked: Interleaved, asking: Asking) -> str:
-    if len(asked.after.results) < LEAST_QUESTIONS or asked.p95_ratio <= asking.p95_ratio:
+    if len(asked.after.results) < LEAST_QUESTIONS or asked.p95_ratio <= asking.latency_ratio:
         return ""
     before, after = asked.p95_ms
     return (
         f"p95 is {asked.p95_ratio:.2f} times the active version's ({before:.0f} → {after:.0f} ms, "
-        f"asked in turn), {asking.p95_ratio:g} may be"
+        f"asked in turn), {asking.latency_ratio:g} may be"
     )
 
 

@@ -165,8 +165,8 @@ class Versions(Table):
     keep_deleted_days: Days = 30
     keep_history_days: Days | None = None  # None: for ever
     fallback_share: Share = 0.05
-    p95_ratio: Annotated[float, Field(gt=0)] = 1.5
-    p95_refuses: Flag = False
+    latency_ratio: Annotated[float, Field(gt=0)] = 1.5
+    latency_refuses: Flag = False
 
 
 class Search(Table):

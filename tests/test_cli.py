@@ -26,7 +26,7 @@ from store.database import Store
 from store.runs import open_run
 
 COMMANDS = (
-    *("init", "sync", "search", "why", "inspect", "eval", "serve"),
+    *("init", "sync", "search", "why", "inspect", "eval", "golden", "serve"),
     *("backfill", "promote", "rollback", "gc", "versions"),
 )
 DOCUMENTS = {"new", "changed", "unchanged", "moved", "gone", "quarantined"}

@@ -210,15 +210,16 @@ def test_too_few_questions_say_so(built: Store) -> None:
 
 def test_a_slower_p95_warns_and_refuses_only_where_the_settings_say(built: Store) -> None:
     register(built, "main", ALL)
-    gate = promote(built, "v7", alias="canary", asking=Asking(p95_ratio=1e6)).gates["evaluation"]
+    loose = Asking(latency_ratio=1e6)
+    gate = promote(built, "v7", alias="canary", asking=loose).gates["evaluation"]
     assert (gate["passed"], gate["warnings"]) == (True, [])
     # So low a bound is always passed, whatever the machine does.
-    strict = Asking(p95_ratio=1e-6)
+    strict = Asking(latency_ratio=1e-6)
     gate = promote(built, "v7", alias="canary", asking=strict).gates["evaluation"]
     assert gate["passed"]
     assert "p95 is" in gate["warnings"][0]
     assert "warning: p95 is" in gate["words"]
-    report = promote(built, "v7", asking=replace(strict, p95_refuses=True))
+    report = promote(built, "v7", asking=replace(strict, latency_refuses=True))
     assert report.refused_by == ["evaluation"]
     assert "p95 is" in report.gates["evaluation"]["words"]
 

@@ -21,7 +21,7 @@ PACKAGES = ("sources", "parsers", "chunkers", "enrich", "store", "search", "eval
 # Commands as code names them in messages; other words after "mucluc" are prose.
 VERBS = {
     *("init", "sync", "plan", "backfill", "versions", "promote", "rollback", "gc", "erase"),
-    *("search", "why", "inspect", "eval", "doctor", "serve"),
+    *("search", "why", "inspect", "eval", "golden", "doctor", "serve"),
 }
 
 
@@ -67,6 +67,8 @@ def problem(arguments: list[str]) -> str | None:
     except typer.Exit:
         return None
     except Exception as exc:  # typer carries a click of its own, and does not export its errors
+        if type(exc).__name__ == "NoArgsIsHelpError":
+            return None  # a family of commands, which answers with its help
         message = str(getattr(exc, "message", None) or exc)
         if re.match(r"path .* does not exist", message):
             return None  # the pages speak of the reader's files
