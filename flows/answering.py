@@ -14,7 +14,7 @@ from evals.decision import shown
 from evals.golden import GoldenQuestion, GoldenSource
 from evals.golden_run import DEPTH
 from evals.interleaved import Interleaved, run_interleaved
-from evals.paired import LEAST_QUESTIONS, Comparison, Verdict, compare_runs, verdict
+from evals.paired import LEAST_QUESTIONS, Comparison, Decision, Verdict, compare_runs, verdict
 from flows.asking import helpers_of, policy_of
 from flows.progress import StageProgress
 from flows.settings import Settings
@@ -28,6 +28,11 @@ from store.golden import StoredQuestion
 from store.versions import Recipe, Version
 
 NAME = "evaluation"
+ADVICE = {
+    Decision.KEEP: "promote",
+    Decision.LIMITED: "canary first",
+    Decision.ROLL_BACK: "keep the active one",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +213,7 @@ def _right(n: int, asked: Interleaved, warnings: list[str], figures: dict[str, A
 
 def _moved(found: Comparison, judged: Verdict) -> dict[str, Any]:
     return {
-        "decision": judged.decision.value,
+        "advice": ADVICE[judged.decision],
         "lost": sorted({item.id for item in found.lost}),
         "won": sorted({item.id for item in found.won}),
     }

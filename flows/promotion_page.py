@@ -12,15 +12,17 @@ from flows.judging import PromotionReport
 
 STYLE = """
 :root { color-scheme: light dark; --good: #2a7d4f; --bad: #b3372f; --none: #777; }
+@media (prefers-color-scheme: dark) { :root { --good: #6fd19b; --bad: #ff8a80; --none: #a3adba; } }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-h3 { font-size: 1rem; } figure { margin: 1rem 0; } div { overflow-x: auto; }
+h3 { font-size: 1rem; } div { overflow-x: auto; } div table { font-size: .87rem; }
 table { border-collapse: collapse; width: 100%; }
 td, th { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid #8884; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; }
 .passed { color: var(--good); } .refused { color: var(--bad); } .skipped { color: var(--none); }
 svg { display: block; width: 100%; height: auto; max-width: 34rem; }
 svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
+figure { margin: 1.5rem 0; } figure svg { max-width: 43rem; }
 """
 # Figures between 0 and 1 that a bar shows: gate, figure, words, where it should be, at least?
 BARS = (

@@ -184,7 +184,7 @@ def test_a_clear_fall_is_refused_and_can_be_forced_with_a_reason_that_is_kept(bu
     gate = report.gates["evaluation"]
     assert "codes: recall@10 fell from 1.000" in gate["words"]
     assert gate["lost"] == [f"q{n:02}" for n in range(12)]
-    assert gate["decision"] == "roll back"
+    assert gate["advice"] == "keep the active one"
     assert active(built) == "v1"
     forced = promote(built, "v7", force=True, reason="the old model's host closes")
     assert (forced.promoted, forced.forced) == (True, True)
