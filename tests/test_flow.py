@@ -14,11 +14,13 @@ import psycopg
 import pytest
 import yaml
 from conftest import SECRET
-from syncs import content, request, rows, search, sync
+from syncs import TODAY, content, request, rows, search, sync
 
 from enrich.hashing import HashingEmbedder
 from enrich.models import EmbeddingFailed, Vectors
+from evals.golden import GoldenQuestion, GoldenSource
 from flows.collecting import run_collection
+from flows.registering import register
 from flows.report import Report
 from flows.settings import Settings
 from flows.syncing import SyncFailed, run_sync
@@ -311,7 +313,15 @@ def test_scheduled_jobs_do_what_the_command_line_does(
     assert backfill.backfill() == {"version": "v1", "nothing_to_do": True}
     report = backfill.backfill(name="v7", settings={"embedding.model": "hashing:32"})
     assert (report["missing"], report["made"]["parses"], report["whole"]) == (0, 0, True)
-    assert promoting.promote("v7")["promoted"]
+    source = GoldenSource(uri="note-3.md", quote="Number 3 names ERR_3021")
+    golden = GoldenQuestion(
+        id="label-of-a-question", query="which Number names ERR_3021?", tenant="acme",
+        principals=("role:staff",), as_of=TODAY, expected=(source,), tags=("label-of-a-kind",),
+    )  # fmt: skip
+    register(store, "main", [golden])
+    promoted = promoting.promote("v7")
+    assert promoted["promoted"]
+    assert promoted["gates"]["evaluation"]["asked"] == 1
     assert search(store, "ERR_3021")[0].version == "v7"
     assert promoting.rollback()["to"] == "v1"
     with store.pool.connection() as connection:
@@ -328,7 +338,8 @@ def test_scheduled_jobs_do_what_the_command_line_does(
             a for a in client.read_artifacts() if str(a.key).startswith(("backfill-", "promote-"))
         ]
     told = " ".join(str(a.model_dump()) for a in mine)
-    for word in ("note-", "Number", "role:staff", str(docs)):
+    assert "evaluation.p95_ratio" in told
+    for word in ("note-", "Number", "role:staff", str(docs), "label-of-a"):
         assert word not in told
 
 
