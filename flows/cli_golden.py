@@ -57,6 +57,7 @@ def add(
         from flows.opening import open_from  # noqa: PLC0415
         from flows.registering import NotAPrincipal, register  # noqa: PLC0415
         from flows.settings import Settings  # noqa: PLC0415
+        from store.versions import list_versions  # noqa: PLC0415
 
         loaded = Settings.load(settings)
         questions = read_questions(file, (), (), None)
@@ -69,6 +70,11 @@ def add(
                     f"{file}, question {exc.question}: a principal is namespace:name, such as "
                     "role:hr.",
                 ) from None
+            is_known = bool(list_versions(store, index))
+        if not is_known:
+            console().print(
+                f"[yellow]note[/]  index {index} has no version yet. See: mucluc versions"
+            )
         _print_added(found, index, console(), dry_run=dry_run)
         if as_json:
             typer.echo(json.dumps(_added(found, index, dry_run=dry_run), ensure_ascii=False))

@@ -48,8 +48,8 @@ def promote(
     """Make a version the active one, if it passes its gates: nobody notices but by better answers.
 
     It first takes over what arrived since its backfill. The gates: everything is there, vectors
-    are the model's own, nobody sees anything else than before, indexes are built, and (with a
-    golden set) it answers as well. Refused: exit code 5, and nothing changes.
+    are the model's own, nobody sees anything else than before, indexes are built, and it answers
+    the golden questions as well (mucluc golden add). Refused: exit code 5, and nothing changes.
 
     [bold]mucluc promote v7[/]
     [bold]mucluc promote v7 --alias canary[/]

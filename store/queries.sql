@@ -1210,6 +1210,7 @@ from mucluc.golden g
 join mucluc.golden_source s on s.golden_id = g.id
 join mucluc.document d on d.tenant = g.tenant and d.uri = s.uri and d.deleted_at is null
 where g.index_name = %(index)s
+for key share of d  -- one that a collection is deleting is passed over
 on conflict do nothing;
 
 -- name: remove_golden

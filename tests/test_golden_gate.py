@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 from commands import environment, last_line
+from conftest import SECRET
 from syncs import NOW, backfill, promote, rows, sync
 from typer.testing import CliRunner, Result
 
@@ -25,13 +30,14 @@ from flows.cli import app
 from flows.promotion_page import as_html, as_markdown
 from flows.registering import NotAPrincipal, register
 from search.request import Candidate, RetrievalPolicy, SearchRequest, SearchTrace
-from store import golden
-from store.database import Store
+from store import embedded, golden
+from store.database import Store, open_store
 from store.places import keyed_hash
 from store.versions import active_version
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 DAY = NOW.date()
+_numbers = itertools.count(1)
 
 
 def note(n: int) -> str:
@@ -39,21 +45,59 @@ def note(n: int) -> str:
     return f"# Note {n}\n\nCode N-{n:03} stands for {words}.\n\n## More\n\nClause {n} {words}.\n"
 
 
-@pytest.fixture
-def docs(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    folder.mkdir()
+@contextmanager
+def copied(server: str, template: str) -> Iterator[str]:
+    """URL of a database that begins as another one."""
+    name = f"golden_{next(_numbers)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"create database {name} template {template}")  # type: ignore[arg-type]
+    yield embedded.beside(server, name)
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"drop database if exists {name} with (force)")  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def ground(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """A database of notes with a second version, complete and not yet active; and the notes."""
+    docs = tmp_path_factory.mktemp("ground") / "docs"
+    docs.mkdir()
     for n in range(24):
-        (folder / f"n{n}.md").write_text(note(n))
-    return folder
+        (docs / f"n{n}.md").write_text(note(n))
+    with copied(server, "fresh") as url:
+        with open_store(url, SECRET, max_connections=4) as store:
+            sync(store, docs)
+            assert backfill(store, model="hashing:32", name="v7").missing == 0
+        yield url, docs
 
 
 @pytest.fixture
-def built(store: Store, docs: Path) -> Store:
-    """An index with a second version of another model, complete and not yet active."""
-    sync(store, docs)
-    assert backfill(store, model="hashing:32", name="v7").missing == 0
+def database(server: str, ground: tuple[str, Path]) -> Iterator[str]:
+    """The notes' database, for one test."""
+    with copied(server, Path(urlsplit(ground[0]).path).name) as url:
+        yield url
+
+
+@pytest.fixture
+def built(store: Store) -> Store:
+    """The notes' database, opened."""
     return store
+
+
+@pytest.fixture
+def docs(ground: tuple[str, Path]) -> Iterator[Path]:
+    """The notes' folder, put back as it was."""
+    yield ground[1]
+    shutil.rmtree(ground[1])
+    ground[1].mkdir()
+    for n in range(24):
+        (ground[1] / f"n{n}.md").write_text(note(n))
+
+
+@pytest.fixture
+def bare(server: str) -> Iterator[Store]:
+    """A database without a document."""
+    with copied(server, "fresh") as url, open_store(url, SECRET, max_connections=4) as store:
+        yield store
 
 
 def asked(n: int, **values: Any) -> GoldenQuestion:
@@ -115,7 +159,7 @@ PUMPS = (
 )  # fmt: skip
 
 
-def test_a_version_without_titles_is_refused_by_evaluation(store: Store, tmp_path: Path) -> None:
+def test_a_version_without_titles_is_refused_by_evaluation(bare: Store, tmp_path: Path) -> None:
     """Sheets that say in their title alone whose they are, as sheets do."""
     folder = tmp_path / "sheets"
     folder.mkdir()
@@ -124,9 +168,9 @@ def test_a_version_without_titles_is_refused_by_evaluation(store: Store, tmp_pat
             f"---\ntitle: {name} pump\n---\n## Warranty\n\nThe warranty runs for {n + 7} months"
             " from the day of delivery.\n"
         )
-    sync(store, folder)
-    backfill_without_titles(store, model="hashing:48")
-    backfill(store, model="hashing:56", name="v8")
+    sync(bare, folder)
+    backfill_without_titles(bare, model="hashing:48")
+    backfill(bare, model="hashing:56", name="v8")
     questions = [
         asked(
             n,
@@ -136,29 +180,29 @@ def test_a_version_without_titles_is_refused_by_evaluation(store: Store, tmp_pat
         )
         for n, name in enumerate(PUMPS)
     ]
-    register(store, "main", questions)
-    report = promote(store, "v9")
+    register(bare, "main", questions)
+    report = promote(bare, "v9")
     assert (report.refused_by, report.exit_code, report.promoted) == (["evaluation"], 5, False)
     assert "warranty: recall@10 fell from 1.000" in report.gates["evaluation"]["words"]
-    assert active(store) == "v1"
-    assert promote(store, "v8").promoted
+    assert active(bare) == "v1"
+    assert promote(bare, "v8").promoted
 
 
 @pytest.mark.slow
-def test_titles_are_missed_in_the_example_documents_too(store: Store) -> None:
+def test_titles_are_missed_in_the_example_documents_too(bare: Store) -> None:
     """By the default model: hashed words put into 64 numbers are too blunt to miss them there."""
     for tenant in ("acme", "globex"):
-        sync(store, EXAMPLES / "documents" / tenant, tenant=tenant, acl=(), model="e5")
-    backfill_without_titles(store, model="e5", context_reserve=95)
-    backfill(store, model="e5", context_reserve=94, name="v8")
-    register(store, "main", read_golden(EXAMPLES / "golden.jsonl"))
-    report = promote(store, "v9")
+        sync(bare, EXAMPLES / "documents" / tenant, tenant=tenant, acl=(), model="e5")
+    backfill_without_titles(bare, model="e5", context_reserve=95)
+    backfill(bare, model="e5", context_reserve=94, name="v8")
+    register(bare, "main", read_golden(EXAMPLES / "golden.jsonl"))
+    report = promote(bare, "v9")
     assert (report.refused_by, report.exit_code) == (["evaluation"], 5)
     gate = report.gates["evaluation"]
     assert gate["asked"] == gate["registered"] > 100
     fallen = {d["segment"] for d in gate["differences"] if d["n"] >= 20 and d["high"] < 0}
     assert {"all questions", "as_of", "language: vi"} <= fallen
-    report = promote(store, "v8")
+    report = promote(bare, "v8")
     assert (report.refused_by, report.gates["evaluation"]["lost"]) == ([], [])
 
 
