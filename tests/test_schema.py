@@ -115,7 +115,8 @@ def test_i9_no_statistics_are_kept_of_words_names_and_vectors(store: Store) -> N
             " where c.relnamespace = 'mucluc'::regnamespace and c.relkind in ('r', 'p')"
             " and a.attnum > 0 and coalesce(a.attstattarget, -1) <> 0"
             " and (t.typname in ('halfvec', 'vector', 'tsvector', 'jsonb')"
-            "      or a.attname in ('text', 'title', 'uri', 'prefix', 'heading_path', 'hint'))"
+            "      or a.attname in ('text', 'title', 'uri', 'prefix', 'heading_path', 'hint',"
+            "                     'query', 'quote'))"
         ).fetchall()
     kept = {(row["relation"], row["column"]) for row in rows}
     # The partitioned parents hold no rows of their own; recipes and gates hold no document.
