@@ -34,7 +34,7 @@ create table schema_version (
   version int primary key,
   applied_at timestamptz not null default now()
 );
-insert into schema_version (version) values (3);
+insert into schema_version (version) values (4);
 
 -- ---------------------------------------------------------------------------------------------
 -- Runs. A run's id is its epoch: the newest running run of a lock key is the only one that may
