@@ -33,7 +33,7 @@ DOCUMENTS = {"new", "changed", "unchanged", "moved", "gone", "quarantined"}
 STAGES = {"list", "diff", "revoke", "parse", "chunk", "contextualize", "embed", "write", "index"}
 SYNC = {
     "run", "version", "documents", "chunks", "embedded", "truncated", "rows_written", "tokens",
-    "seconds", "peak_rss_mb", "withheld", "warnings", "quarantined", "failed",
+    "seconds", "peak_rss_mb", "pruned", "withheld", "warnings", "quarantined", "failed",
     "beside",
 }  # fmt: skip
 RESULT = {
