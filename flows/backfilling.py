@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from enrich.embedders import describe_speed, load, probe
+from flows.errors import CannotRun
 from flows.filling import FillReport, FillRequest, open_fill
 from flows.lanes import lane_of, obstacles, parser_ids, recipe_of
 from flows.opening import open_from
@@ -36,14 +37,6 @@ SETTABLE = {
 LIVE = {"building", "ready"}
 
 
-class CannotBackfill(Exception):
-    """What was asked cannot be built. The message says why; ``hint`` names the next command."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """What to build: a version that is there, or one to be opened with a recipe."""
@@ -63,7 +56,7 @@ class Target:
 def asked_recipe(
     settings: Settings, index: str, active: Version, changes: Mapping[str, str]
 ) -> Asked:
-    """The settings' recipe with the changes of --set laid over. Raises CannotBackfill."""
+    """The settings' recipe with the changes of --set laid over. Raises CannotRun."""
     base = settings.recipe_of(index).model_dump()
     own = settings.indexes.get(index)
     stated = "model" in settings.recipe.model_fields_set or (own is not None and own.model)
@@ -72,40 +65,40 @@ def asked_recipe(
     for key, value in changes.items():
         if key not in SETTABLE:
             known = ", ".join(name for name in SETTABLE if "." in name)
-            raise CannotBackfill(f"--set {key} is no setting of a recipe.", f"There are {known}.")
+            raise CannotRun(f"--set {key} is no setting of a recipe.", f"There are {known}.")
         base[SETTABLE[key]] = int(value) if value.isdecimal() else value
     try:
         return Asked.model_validate(base)
     except ValidationError as exc:
         first = exc.errors()[0]
         words = first["msg"].removeprefix("Value error, ")
-        raise CannotBackfill(f"--set {first['loc'][0]}: {words}.") from None
+        raise CannotRun(f"--set {first['loc'][0]}: {words}.") from None
 
 
 def target_of(
     store: Store, settings: Settings, index: str, name: str | None, changes: Mapping[str, str]
 ) -> Target:
-    """Which version to build, and whether it is there. Opens nothing. Raises CannotBackfill."""
+    """Which version to build, and whether it is there. Opens nothing. Raises CannotRun."""
     try:
         TypeAdapter(Name | None).validate_python(name)
     except ValidationError as exc:
         words = exc.errors()[0]["msg"].removeprefix("Value error, ")
-        raise CannotBackfill(f"--name: {words}.") from None
+        raise CannotRun(f"--name: {words}.") from None
     active = active_version(store, index)
     if active is None:
-        raise CannotBackfill(
+        raise CannotRun(
             f"index {index} has no active version yet, so there is nothing to build from.",
             "Its first version is filled by: mucluc sync",
         )
     kept = named_version(store, index, name) if name else None
     if kept is not None and kept.state not in LIVE:
-        raise CannotBackfill(
+        raise CannotRun(
             f"version {name} of index {index} is {kept.state}.", "Give the new one another --name."
         )
     if kept is not None and not changes:
         missing = obstacles(kept.recipe)
         if missing:
-            raise CannotBackfill(
+            raise CannotRun(
                 f"the recipe of {name} cannot be run here any more ({', '.join(missing)}).",
                 "Build one of today's recipe: mucluc backfill",
             )
@@ -114,12 +107,12 @@ def target_of(
     try:
         recipe = recipe_of(asked_recipe(settings, index, active, changes))
     except ValueError as exc:
-        raise CannotBackfill(
+        raise CannotRun(
             f"the chunk sizes do not fit the model (I4): {exc}.",
             "Set them: --set chunking.body_budget=160 --set chunking.context_reserve=64",
         ) from None
     if kept is not None and (differs := recipe.differences(kept.recipe)):
-        raise CannotBackfill(
+        raise CannotRun(
             f"version {name} was begun with another recipe ({', '.join(differs)}), and a recipe "
             "never changes.",
             "Leave --set away to go on with it, or give the new one another --name.",
@@ -215,7 +208,7 @@ def backfill_from_settings(
 ) -> dict[str, Any]:
     """A scheduled backfill, with the settings that the environment names.
 
-    Raises CannotBackfill, SyncFailed, LockHeldError.
+    Raises CannotRun, SyncFailed, LockHeldError.
     """
     settings = Settings.load(settings_file())
     with open_from(settings) as store:

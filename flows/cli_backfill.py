@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli_errors import Exit, console, stop, told
+from flows.cli_errors import VERSION_BUSY, Exit, console, stop, told
+from flows.cli_options import AsJson, SettingsFile
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,12 +58,8 @@ def backfill(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what it would do and cost, and do nothing.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on the last line.")
-    ] = False,
-    settings: Annotated[
-        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
-    ] = None,
+    as_json: AsJson = False,
+    settings: SettingsFile = None,
 ) -> None:
     """Build a new version of an index beside the active one, from what is stored.
 
@@ -75,9 +71,8 @@ def backfill(
     [bold]mucluc backfill --set embedding.model=minilm --name v7[/]
     [bold]mucluc backfill --name v7 --only policies[/]
     """
-    with told():
+    with told(busy=VERSION_BUSY):
         from flows.backfilling import (  # noqa: PLC0415
-            CannotBackfill,
             plan_backfill,
             run_backfill,
             target_of,
@@ -86,7 +81,6 @@ def backfill(
         from flows.prefect_env import configure  # noqa: PLC0415
         from flows.settings import Settings  # noqa: PLC0415
         from flows.syncing import SyncFailed  # noqa: PLC0415
-        from store.errors import LockHeldError  # noqa: PLC0415
 
         loaded = Settings.load(settings)
         day = since.date() if since else None
@@ -111,14 +105,6 @@ def backfill(
                     since=day,
                     shown=not as_json and console().is_terminal,
                 )
-            except CannotBackfill as exc:
-                raise stop(Exit.WRONG_USE, str(exc), exc.hint) from None
-            except LockHeldError:
-                raise stop(
-                    Exit.LOCKED,
-                    "another job works on this version.",
-                    "Wait for it, or look at it with: mucluc versions --runs",
-                ) from None
             except SyncFailed as exc:
                 raise stop(
                     Exit.FAILED,

@@ -22,6 +22,9 @@ class Exit(IntEnum):
     NOT_SHOWN = 6  # why: the expected document is not among the results
 
 
+VERSION_BUSY = "another job works on this version."
+
+
 def console() -> Console:
     """Where people read: standard error, so that standard output is for results."""
     return Console(stderr=True, highlight=False)
@@ -41,10 +44,14 @@ def _plain(text: str) -> str:
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Turn the errors that commands can meet into words and an exit code."""
+def told(busy: str = "another run works on this source.") -> Iterator[None]:
+    """Turn the errors that commands can meet into words and an exit code.
+
+    ``busy`` is said where another run holds the lock.
+    """
     # Imported here: --help answers without any of these.
     from enrich.models import EmbeddingFailed, ModelUnavailable  # noqa: PLC0415
+    from flows.errors import CannotRun  # noqa: PLC0415
     from flows.settings_errors import SettingsError  # noqa: PLC0415
     from search.queries import NothingAsked  # noqa: PLC0415
     from search.request import NoActiveVersion, NoSuchVersion, OutOfTime  # noqa: PLC0415
@@ -53,6 +60,8 @@ def told() -> Iterator[None]:
 
     try:
         yield
+    except CannotRun as exc:
+        raise stop(Exit.WRONG_USE, str(exc), exc.hint) from None
     except (SettingsError, KeyProblem) as exc:
         raise stop(Exit.WRONG_USE, str(exc)) from None
     except NothingAsked as exc:
@@ -76,7 +85,7 @@ def told() -> Iterator[None]:
     except LockHeldError:
         raise stop(
             Exit.LOCKED,
-            "another run works on this source.",
+            busy,
             "Wait for it, or look at it with: mucluc versions --runs",
         ) from None
     except StoreError as exc:

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from flows.cli_errors import Exit, console, stop, told
+from flows.cli_options import SettingsFile
 
 if TYPE_CHECKING:
     from evals.benchmark import Benchmark
@@ -71,9 +72,7 @@ def evaluate(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one line of JSON, the last of the output.")
     ] = False,
-    settings: Annotated[
-        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
-    ] = None,
+    settings: SettingsFile = None,
 ) -> None:
     """Measure retrieval: golden questions on your index, or a set of documents and questions.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.cli_errors import Exit, console, stop, told
+from flows.cli_options import AsJson, SettingsFile
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,12 +27,8 @@ def gc(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would go, and change nothing.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on the last line.")
-    ] = False,
-    settings: Annotated[
-        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
-    ] = None,
+    as_json: AsJson = False,
+    settings: SettingsFile = None,
 ) -> None:
     """Free what nothing needs: versions past their time, and rows behind them.
 
@@ -43,7 +39,7 @@ def gc(
     [bold]mucluc gc[/]
     [bold]mucluc gc --retire v7[/]
     """
-    with told():
+    with told(busy="another collection is running."):
         from flows.collecting import (  # noqa: PLC0415
             exit_code,
             plan_collection,
@@ -54,7 +50,6 @@ def gc(
         from flows.prefect_env import configure  # noqa: PLC0415
         from flows.settings import Settings  # noqa: PLC0415
         from flows.syncing import SyncFailed  # noqa: PLC0415
-        from store.errors import LockHeldError  # noqa: PLC0415
 
         loaded = Settings.load(settings)
         with open_from(loaded) as store:
@@ -71,12 +66,6 @@ def gc(
                 configure(loaded.home, store.url)
                 try:
                     report = run_collection(store, loaded, named=named)
-                except LockHeldError:
-                    raise stop(
-                        Exit.LOCKED,
-                        "another collection is running.",
-                        "Wait for it, or look at it with: mucluc versions --runs",
-                    ) from None
                 except SyncFailed as exc:
                     raise stop(
                         Exit.FAILED,

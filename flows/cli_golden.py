@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli_errors import Exit, console, stop, told
+from flows.cli_options import AsJson, DryRun, SettingsFile
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,11 +29,6 @@ labels: they stand in reports, so they should name nobody.
 """,
 )
 Index = Annotated[str, typer.Option(help="Index whose versions are to answer.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change, and keep nothing.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on the last line.")]
-SettingsFile = Annotated[
-    Path | None, typer.Option("--settings", help="Settings file; ./mucluc.toml by default.")
-]
 SHOWN = 12  # names in a message
 
 

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli_errors import Exit, console, stop, told
+from flows.cli_options import SettingsFile
 
 if TYPE_CHECKING:
     from chunkers.chunk import Chunk
@@ -45,9 +46,7 @@ def inspect(
     model: Annotated[
         str, typer.Option(help="Embedding model whose tokens and limits cut the chunks.")
     ] = "e5",
-    settings: Annotated[
-        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
-    ] = None,
+    settings: SettingsFile = None,
 ) -> None:
     """Show what a document becomes: its elements and its chunks. Needs no database.
 

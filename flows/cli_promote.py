@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli_errors import Exit, console, stop, told
+from flows.cli_errors import VERSION_BUSY, Exit, console, stop, told
+from flows.cli_options import AsJson, SettingsFile
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,12 +39,8 @@ def promote(
             show_default=False,
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on the last line.")
-    ] = False,
-    settings: Annotated[
-        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
-    ] = None,
+    as_json: AsJson = False,
+    settings: SettingsFile = None,
 ) -> None:
     """Make a version the active one, if it passes its gates: nobody notices but by better answers.
 
@@ -61,19 +58,17 @@ def promote(
             "forcing a version needs a reason, which is kept.",
             f'mucluc promote {name} --force --reason "…"',
         )
-    with told():
+    with told(busy=VERSION_BUSY):
         from flows.opening import open_from  # noqa: PLC0415
         from flows.prefect_env import configure  # noqa: PLC0415
         from flows.promotion_page import write_pages  # noqa: PLC0415
         from flows.settings import Settings  # noqa: PLC0415
         from flows.swapping import (  # noqa: PLC0415
-            CannotPromote,
             report_folder,
             run_promotion,
             versions_for,
         )
         from flows.syncing import SyncFailed  # noqa: PLC0415
-        from store.errors import LockHeldError  # noqa: PLC0415
 
         loaded = Settings.load(settings)
         with open_from(loaded) as store:
@@ -90,14 +85,6 @@ def promote(
                     reason=reason,
                     shown=not as_json and console().is_terminal,
                 )
-            except CannotPromote as exc:
-                raise stop(Exit.WRONG_USE, str(exc), exc.hint) from None
-            except LockHeldError:
-                raise stop(
-                    Exit.LOCKED,
-                    "another job works on this version.",
-                    "Wait for it, or look at it with: mucluc versions --runs",
-                ) from None
             except SyncFailed as exc:
                 raise stop(
                     Exit.FAILED,
@@ -117,12 +104,8 @@ def rollback(
         str,
         typer.Option(help="active goes to the version before; canary and shadow are taken away."),
     ] = "active",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on the last line.")
-    ] = False,
-    settings: Annotated[
-        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
-    ] = None,
+    as_json: AsJson = False,
+    settings: SettingsFile = None,
 ) -> None:
     """Go back to the version that was active before: one transaction.
 

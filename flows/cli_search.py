@@ -5,13 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
 from flows.cli_errors import Exit, console, stop, told
+from flows.cli_options import (
+    Collections,
+    IndexOrAlias,
+    Kinds,
+    Languages,
+    Metadata,
+    Principals,
+    Reranker,
+    SettingsFile,
+    Sources,
+)
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -30,14 +40,7 @@ def search(
         ),
     ],
     tenant: Annotated[str, typer.Option(help="Whose documents to search.")],
-    principals: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--as",
-            help="A principal of the asker, such as role:hr. Repeatable.",
-            show_default=False,
-        ),
-    ] = None,
+    principals: Principals = None,
     as_of: Annotated[
         datetime | None,
         typer.Option(
@@ -50,31 +53,11 @@ def search(
     k: Annotated[
         int | None, typer.Option("--k", "-k", min=1, max=100, help="Results; 5 by default.")
     ] = None,
-    collection: Annotated[
-        list[str] | None, typer.Option(help="Only this collection. Repeatable.", show_default=False)
-    ] = None,
-    source: Annotated[
-        list[str] | None, typer.Option(help="Only this source. Repeatable.", show_default=False)
-    ] = None,
-    language: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only documents in this language, such as vi. Repeatable.", show_default=False
-        ),
-    ] = None,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(help="Only chunks of this kind, such as table. Repeatable."),
-    ] = None,
-    meta: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only documents that state this, KEY=VALUE. Several values of one key: any of "
-            "them. Repeatable.",
-            metavar="KEY=VALUE",
-            show_default=False,
-        ),
-    ] = None,
+    collection: Collections = None,
+    source: Sources = None,
+    language: Languages = None,
+    kind: Kinds = None,
+    meta: Metadata = None,
     holds_from: Annotated[
         datetime | None,
         typer.Option(
@@ -93,7 +76,7 @@ def search(
             show_default=False,
         ),
     ] = None,
-    index: Annotated[str, typer.Option(help="Index, or INDEX@ALIAS.")] = "main",
+    index: IndexOrAlias = "main",
     version: Annotated[
         str | None,
         typer.Option(
@@ -107,22 +90,12 @@ def search(
     text: Annotated[
         bool, typer.Option("--text/--no-text", help="Search by words.", show_default=False)
     ] = True,
-    rerank: Annotated[
-        str | None,
-        typer.Option(
-            help="Order the best results by this cross-encoder, a folder or a Hugging Face name "
-            "that is on this machine.",
-            metavar="MODEL",
-            show_default=False,
-        ),
-    ] = None,
+    rerank: Reranker = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Show how the search went: plans, counts, times.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
-    settings: Annotated[
-        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
-    ] = None,
+    settings: SettingsFile = None,
 ) -> None:
     """Ask the index, as somebody, on a day.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli_errors import Exit, console, stop, told
+from flows.cli_options import AsJson, SettingsFile
 
 if TYPE_CHECKING:
     from flows.request import SyncRequest
@@ -75,12 +76,8 @@ def sync(
         bool,
         typer.Option("--names", help="Name documents even where the report goes to a file or log."),
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on the last line.")
-    ] = False,
-    settings: Annotated[
-        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
-    ] = None,
+    as_json: AsJson = False,
+    settings: SettingsFile = None,
 ) -> None:
     """Bring the index up to date with its sources: the nightly job, by hand.
 

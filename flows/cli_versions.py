@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.cli_errors import told
+from flows.cli_options import AsJson, SettingsFile
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,10 +22,8 @@ def versions(
         str | None, typer.Argument(help="Only this index.", show_default=False)
     ] = None,
     runs: Annotated[bool, typer.Option("--runs", help="Show the last runs too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    settings: Annotated[
-        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
-    ] = None,
+    as_json: AsJson = False,
+    settings: SettingsFile = None,
 ) -> None:
     """Show the index versions: state, recipe, what differs, size, and how each passed its gates.
 

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.cli_errors import Exit, console, stop, told
+from flows.cli_options import (
+    AsJson,
+    Collections,
+    IndexOrAlias,
+    Kinds,
+    Languages,
+    Metadata,
+    Principals,
+    Reranker,
+    SettingsFile,
+    Sources,
+)
 
 if TYPE_CHECKING:
     from search.why import Explanation
@@ -48,14 +59,7 @@ def why(
         ),
     ],
     tenant: Annotated[str, typer.Option(help="Whose documents were searched.")],
-    principals: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--as",
-            help="A principal of the asker, such as role:hr. Repeatable.",
-            show_default=False,
-        ),
-    ] = None,
+    principals: Principals = None,
     as_of: Annotated[
         datetime | None,
         typer.Option(
@@ -69,33 +73,18 @@ def why(
         int | None,
         typer.Option("--k", "-k", min=1, max=100, help="Among so many results; 5 by default."),
     ] = None,
-    collection: Annotated[
-        list[str] | None, typer.Option(help="As for search. Repeatable.", show_default=False)
-    ] = None,
-    source: Annotated[
-        list[str] | None, typer.Option(help="As for search. Repeatable.", show_default=False)
-    ] = None,
-    language: Annotated[
-        list[str] | None, typer.Option(help="As for search. Repeatable.", show_default=False)
-    ] = None,
-    kind: Annotated[
-        list[str] | None, typer.Option(help="As for search. Repeatable.", show_default=False)
-    ] = None,
-    meta: Annotated[
-        list[str] | None,
-        typer.Option(help="As for search. Repeatable.", metavar="KEY=VALUE", show_default=False),
-    ] = None,
-    index: Annotated[str, typer.Option(help="Index, or INDEX@ALIAS.")] = "main",
+    collection: Collections = None,
+    source: Sources = None,
+    language: Languages = None,
+    kind: Kinds = None,
+    meta: Metadata = None,
+    index: IndexOrAlias = "main",
     version: Annotated[
         str | None, typer.Option(help="This version instead of the alias's.", show_default=False)
     ] = None,
-    rerank: Annotated[
-        str | None, typer.Option(help="As for search.", metavar="MODEL", show_default=False)
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    settings: Annotated[
-        Path | None, typer.Option(help="Settings file; ./mucluc.toml by default.")
-    ] = None,
+    rerank: Reranker = None,
+    as_json: AsJson = False,
+    settings: SettingsFile = None,
 ) -> None:
     """Say why a document is, or is not, among the results, and what would bring it back.
 

@@ -9,6 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from flows.answering import asking_of
+from flows.errors import CannotRun
 from flows.filling import FillRequest
 from flows.job import enter
 from flows.judging import PromoteJob, PromotionReport
@@ -29,14 +30,6 @@ from store.versions import Version, active_version, named_version
 ALIASES = (ACTIVE, "canary", "shadow")
 
 
-class CannotPromote(Exception):
-    """What was asked cannot be promoted. The message says why; ``hint`` names the next command."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
-
-
 class Refused(Exception):
     """A scheduled promotion did not pass. ``code`` names the gates."""
 
@@ -46,20 +39,20 @@ class Refused(Exception):
 
 
 def versions_for(store: Store, index: str, name: str, alias: str) -> tuple[Version, Version]:
-    """The version to promote and the active one. Raises CannotPromote."""
+    """The version to promote and the active one. Raises CannotRun."""
     if alias not in ALIASES:
-        raise CannotPromote(f"there is no alias {alias}.", f"There are {', '.join(ALIASES)}.")
+        raise CannotRun(f"there is no alias {alias}.", f"There are {', '.join(ALIASES)}.")
     active = active_version(store, index)
     if active is None:
-        raise CannotPromote(
+        raise CannotRun(
             f"index {index} has no active version yet.", "Its first one is made by: mucluc sync"
         )
     version = named_version(store, index, name)
     if version is None or version.state not in {"building", "ready"}:
         state = "not there" if version is None else version.state
-        raise CannotPromote(f"version {name} of index {index} is {state}.", "See: mucluc versions")
+        raise CannotRun(f"version {name} of index {index} is {state}.", "See: mucluc versions")
     if version.id == active.id:
-        raise CannotPromote(f"version {name} is the active one of index {index} already.")
+        raise CannotRun(f"version {name} is the active one of index {index} already.")
     return version, active
 
 
@@ -137,10 +130,10 @@ def promote_from_settings(
 ) -> dict[str, Any]:
     """A scheduled promotion, with the settings that the environment names.
 
-    Raises CannotPromote, Refused, SyncFailed, LockHeldError.
+    Raises CannotRun, Refused, SyncFailed, LockHeldError.
     """
     if force and not reason:
-        raise CannotPromote("forcing a version needs a reason, which is kept.")
+        raise CannotRun("forcing a version needs a reason, which is kept.")
     settings = Settings.load(settings_file())
     with open_from(settings) as store:
         configure(settings.home, store.url)

@@ -12,7 +12,8 @@ import pytest
 from syncs import NOW, backfill, content, rows, search, sync, upgraded
 
 from enrich.hashing import HashingEmbedder
-from flows.backfilling import CannotBackfill, asked_recipe, plan_backfill, target_of
+from flows.backfilling import asked_recipe, plan_backfill, target_of
+from flows.errors import CannotRun
 from flows.settings import Settings
 from store.database import Store
 from store.errors import LockHeldError
@@ -287,7 +288,7 @@ def test_what_cannot_be_built_is_refused_with_the_next_command(store: Store, doc
     settings = Settings()
 
     def refused(call: Callable[[], Any], *words: str) -> None:
-        with pytest.raises(CannotBackfill) as told:
+        with pytest.raises(CannotRun) as told:
             call()
         for word in words:
             assert word in f"{told.value} {told.value.hint}"

@@ -14,9 +14,10 @@ from conftest import SECRET
 from syncs import NOW, backfill, content, promote, rows, search, sync, upgraded
 
 from enrich.embedders import load
+from flows.errors import CannotRun
 from flows.judging import GATES
 from flows.promotion_page import as_html, as_markdown, write_pages
-from flows.swapping import CannotPromote, run_rollback, versions_for
+from flows.swapping import run_rollback, versions_for
 from search.request import RetrievalPolicy, SearchRequest
 from search.retrieval import retrieve
 from search.shadow import ask_shadow, write_down
@@ -349,9 +350,9 @@ def test_what_cannot_be_promoted_is_said(built: Store) -> None:
         ("v9", "active", "is not there"),
         ("v7", "gold", "there is no alias"),
     ):
-        with pytest.raises(CannotPromote, match=words):
+        with pytest.raises(CannotRun, match=words):
             versions_for(built, "main", name, alias)
-    with pytest.raises(CannotPromote, match="no active version"):
+    with pytest.raises(CannotRun, match="no active version"):
         versions_for(built, "other", "v1", "active")
 
 
