@@ -104,8 +104,12 @@ def open_store(url: str, secret: bytes, *, max_connections: int = 8) -> Store:
         open=True,
     )
     store = Store(url, keys, pool)
-    with store.transaction() as connection:
-        _register_keys(connection, keys)
+    try:
+        with store.transaction() as connection:
+            _register_keys(connection, keys)
+    except BaseException:
+        pool.close()
+        raise
     return store
 
 
