@@ -179,7 +179,7 @@ def _judge(asked: Interleaved, asking: Asking, figures: dict[str, Any]) -> Gate:
     return Gate(
         name=NAME,
         passed=not wrong,
-        words="; ".join(wrong) or _right(n, asked, warnings, figures),
+        words="; ".join(wrong) or _right(n, len(found.lost), asked, warnings, figures),
         figures={
             **figures,
             "impaired_searches": asked.impaired,
@@ -201,10 +201,14 @@ def _slow(asked: Interleaved, asking: Asking) -> str:
     )
 
 
-def _right(n: int, asked: Interleaved, warnings: list[str], figures: dict[str, Any]) -> str:
+def _right(
+    n: int, lost: int, asked: Interleaved, warnings: list[str], figures: dict[str, Any]
+) -> str:
     left = ", ".join(f"{figures[name]} {name}" for name in ("gone", "voided") if figures[name])
     said = [
-        f"{n} questions are answered as well" + (f" (not asked: {left})" if left else ""),
+        f"{n} questions were asked"
+        + (f" (not asked: {left})" if left else "")
+        + (", and answered as well" if not lost else f", of which {lost} find less"),
         f"p95 {asked.p95_ratio:.2f} times the active version's",
         *(f"warning: {warning}" for warning in warnings),
     ]

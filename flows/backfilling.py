@@ -58,9 +58,7 @@ def asked_recipe(
 ) -> Asked:
     """The settings' recipe with the changes of --set laid over. Raises CannotRun."""
     base = settings.recipe_of(index).model_dump()
-    own = settings.indexes.get(index)
-    stated = "model" in settings.recipe.model_fields_set or (own is not None and own.model)
-    if not stated:
+    if not settings.states_model(index):
         base["model"] = active.recipe["model"]  # an index goes on with its own
     for key, value in changes.items():
         if key not in SETTABLE:

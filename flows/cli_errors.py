@@ -20,6 +20,7 @@ class Exit(IntEnum):
     LOCKED = 4  # another run holds the lock
     REFUSED = 5  # a version did not pass its gates
     NOT_SHOWN = 6  # why: the expected document is not among the results
+    INTERRUPTED = 130  # by Ctrl-C, as shells have it
 
 
 VERSION_BUSY = "another job works on this version."
@@ -60,6 +61,12 @@ def told(busy: str = "another run works on this source.") -> Iterator[None]:
 
     try:
         yield
+    except KeyboardInterrupt:
+        raise stop(
+            Exit.INTERRUPTED,
+            "interrupted. What is done is kept.",
+            "Run the same command again; it goes on where this one stopped.",
+        ) from None
     except CannotRun as exc:
         raise stop(Exit.WRONG_USE, str(exc), exc.hint) from None
     except (SettingsError, KeyProblem) as exc:

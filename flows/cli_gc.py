@@ -61,7 +61,7 @@ def gc(
                     "See: mucluc versions",
                 )
             if dry_run:
-                report = plan_collection(store, loaded)
+                report = plan_collection(store, loaded, named=named)
             else:
                 configure(loaded.home, store.url)
                 try:
@@ -91,6 +91,8 @@ def _print(report: dict[str, Any], out: Console) -> None:
             out.print(f"{would}{what}: {', '.join(report[what])}")
     counts = [f"{count:,} {name}" for name, count in report["deleted"].items() if count]
     out.print(f"{would}deleted: {', '.join(counts) or 'nothing'}")
+    if report.get("dry_run") and report["dropped"]:
+        out.print("[yellow]note[/]  what these versions alone refer to goes as well, uncounted.")
     if report.get("waiting"):
         out.print(
             f"[yellow]note[/]  still held by readers or another job: "

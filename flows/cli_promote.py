@@ -93,6 +93,17 @@ def promote(
                 ) from None
         page = write_pages(report, report_dir or report_folder(loaded))
         _print(report, page, console())
+        model, written = version.recipe["model"], loaded.recipe_of(index).model
+        if (
+            report.promoted
+            and alias == "active"
+            and loaded.states_model(index)
+            and model != written
+        ):
+            console().print(
+                f'[yellow]note[/]  mucluc.toml says model = "{written}". Write model = "{model}" '
+                "there, or the next sync asks for a version of the other model."
+            )
         if as_json:
             typer.echo(json.dumps(report.to_json() | {"report": str(page)}))
     raise typer.Exit(report.exit_code)

@@ -173,11 +173,14 @@ def run_collection(
     return report
 
 
-def plan_collection(store: Store, settings: Settings) -> dict[str, Any]:
+def plan_collection(
+    store: Store, settings: Settings, *, named: Version | None = None
+) -> dict[str, Any]:
     """What a collection would take, without taking it. Raises StoreError.
 
     Counts of rows are of now: a version that goes frees more.
     """
+    retired = [named] if named else gc.retirable(store, settings.versions.keep_previous_days)
     now = datetime.now().astimezone()
     before = now - timedelta(days=settings.versions.keep_deleted_days)
     counts: Counter[str] = Counter(documents=gc.delete_long_deleted(store, None, before))
@@ -189,10 +192,8 @@ def plan_collection(store: Store, settings: Settings) -> dict[str, Any]:
         counts["memos"] += count
     return {
         "dry_run": True,
-        "retired": [
-            full_name(v) for v in gc.retirable(store, settings.versions.keep_previous_days)
-        ],
-        "dropped": [full_name(v) for v in gc.retired(store)],
+        "retired": [full_name(v) for v in retired],
+        "dropped": [full_name(v) for v in (*gc.retired(store), *retired)],
         "deleted": {name: counts[name] for name in COUNTED},
         "busy": counts["busy"],
     }

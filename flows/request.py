@@ -66,9 +66,7 @@ def request_for(settings: Settings, tenant: str, source: Source, **asked: Any) -
     """The sync of a source as the settings describe it; ``asked`` is laid over."""
     index = asked.pop("index", None) or settings.index_of(source.collection)
     recipe = settings.recipe_of(index)
-    stated = "model" in settings.recipe.model_fields_set or (
-        index in settings.indexes and settings.indexes[index].model is not None
-    )
+    stated = settings.states_model(index)
     model = asked.pop("model", None)
     if model:
         recipe = Recipe.model_validate({**recipe.model_dump(), "model": model})

@@ -135,6 +135,11 @@ class Settings(BaseSettings):
         own = self.indexes.get(index, IndexRecipe()).model_dump(exclude_none=True)
         return self.recipe.model_copy(update=own)
 
+    def states_model(self, index: str = DEFAULT_INDEX) -> bool:
+        """Whether a model is written down for an index; else it goes on with its own."""
+        own = self.indexes.get(index)
+        return "model" in self.recipe.model_fields_set or bool(own and own.model)
+
     def index_of(self, collection: str | None) -> str:
         """Return the index that holds a collection."""
         return self.collections.get(collection or "", Collection()).index

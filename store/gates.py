@@ -61,7 +61,10 @@ def complete(store: Store, version: Version, like: Version, *, fallback_share: f
     share = contexts["fallbacks"] / max(contexts["contexts"], 1)
     wrong = []
     if found["missing_documents"]:
-        wrong.append(f"{found['missing_documents']} documents lack a revision: mucluc backfill")
+        wrong.append(
+            f"{found['missing_documents']} documents lack a revision: "
+            f"mucluc backfill --name {version.name}"
+        )
     if found["missing_entries"]:
         wrong.append(
             f"{found['missing_entries']} chunks of {found['documents_without_entries']} documents "

@@ -23,7 +23,7 @@ from syncs import (
     sync,
 )
 
-from flows.collecting import exit_code, plan_collection
+from flows.collecting import exit_code, plan_collection, version_to_retire
 from flows.job import open_job
 from flows.progress import StageProgress
 from flows.settings import Settings
@@ -222,6 +222,20 @@ def test_the_dry_run_counts_and_changes_nothing(store: Store, docs: Path) -> Non
     done = collect(store)["deleted"]
     for name in ("documents", "contexts", "chunks"):
         assert plan["deleted"][name] == done[name], name
+
+
+def test_the_dry_run_names_the_versions_that_would_go(store: Store, docs: Path) -> None:
+    history(store, docs)
+    backfill(store, model="hashing:32", now=LATER)
+    named = version_to_retire(store, "main", "v2")
+    plan = plan_collection(store, Settings(), named=named)
+    assert (plan["retired"], plan["dropped"]) == (["main/v2"], ["main/v2"])
+    assert states(store) == {"v1": "ready", "v2": "building"}
+    promote(store, "v2")
+    long_ago(store)
+    plan, done = plan_collection(store, Settings()), collect(store)
+    assert (plan["retired"], plan["dropped"]) == (done["retired"], done["dropped"])
+    assert done["dropped"] == ["main/v1"]
 
 
 @pytest.mark.parametrize("batch", [1, 2, 100])

@@ -282,6 +282,7 @@ def test_i8_a_backfill_that_is_interrupted_says_so_and_the_same_command_goes_on(
     assert process.returncode == 130, (process.returncode, out, err)
     assert out == ""
     assert "Traceback" not in err
+    assert "Run the same command again" in err
     with psycopg.connect(url) as connection:
         state = connection.execute("select state from mucluc.run order by id desc limit 1")
         assert state.fetchone() == ("failed",)
@@ -290,5 +291,7 @@ def test_i8_a_backfill_that_is_interrupted_says_so_and_the_same_command_goes_on(
     again = mucluc(*command, env=env, cwd=place)
     assert again.returncode == 0, again.stderr
     assert last_line(again)["missing"] == 0
-    assert mucluc("promote", "v7", env=env, cwd=place).returncode == 0
+    swapped = mucluc("promote", "v7", env=env, cwd=place)
+    assert swapped.returncode == 0, swapped.stderr
+    assert 'Write model = "hashing:48"' in swapped.stderr
     assert servers_of(home) == []

@@ -150,7 +150,7 @@ def test_every_command_has_help_with_an_example_that_parses(name: str) -> None:
 
 def test_the_readme_explains_every_exit_code() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
-    codes = {int(code) for code in re.findall(r"^\| (\d) \|", text, re.M)}
+    codes = {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.M)}
     assert codes == {int(code) for code in Exit}
 
 
