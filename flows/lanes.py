@@ -153,12 +153,7 @@ def lane_to_judge(version: Version) -> Lane:
         embedder = load(recipe.model)
     except EmbeddingFailed as exc:
         embedder = AbsentModel(recipe.model, version.dimensions, exc)
-    return Lane(
-        version=version,
-        recipe=recipe,
-        embedder=embedder,
-        chunking=ChunkingRecipe(**recipe.chunking),
-    )
+    return _lane(version, recipe, embedder)
 
 
 def lane_of(version: Version) -> Lane | None:
@@ -166,9 +161,13 @@ def lane_of(version: Version) -> Lane | None:
     if obstacles(version.recipe):
         return None
     recipe = Recipe.from_json(version.recipe)
+    return _lane(version, recipe, load(recipe.model))
+
+
+def _lane(version: Version, recipe: Recipe, embedder: Embedder) -> Lane:
     return Lane(
         version=version,
         recipe=recipe,
-        embedder=load(recipe.model),
+        embedder=embedder,
         chunking=ChunkingRecipe(**recipe.chunking),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -85,3 +86,22 @@ def prefect_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         assert url is not None
         yield url
     patch.undo()
+
+
+@pytest.fixture
+def here(
+    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[dict[str, str]]:
+    """Work in an empty folder, on a fresh database; the environment, for subprocesses."""
+    from commands import environment
+
+    place = tmp_path / "here"
+    place.mkdir()
+    env = environment(tmp_path / "home", DATABASE_URL=database)
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(env)
+    monkeypatch.chdir(place)
+    yield env
+    os.environ.clear()  # a command adds Prefect's variables to its own environment
+    os.environ.update(before)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
 import socket
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -60,23 +58,6 @@ def docs(tmp_path: Path) -> Path:
     (folder / "leave.md").write_text("# Leave\n\n## Annual leave\n\nFourteen days a year.\n")
     (folder / "prices.md").write_text(PRICES)
     return folder
-
-
-@pytest.fixture
-def here(
-    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[dict[str, str]]:
-    """Work in an empty folder, on a fresh database; the environment, for subprocesses."""
-    place = tmp_path / "here"
-    place.mkdir()
-    env = environment(tmp_path / "home", DATABASE_URL=database)
-    before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(env)
-    monkeypatch.chdir(place)
-    yield env
-    os.environ.clear()  # a command adds Prefect's variables to its own environment
-    os.environ.update(before)
 
 
 def call(*arguments: str | Path) -> Result:

@@ -6,14 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
-from commands import environment, last_line
+from commands import last_line
 from conftest import SECRET
 from syncs import NOW, sync
 from typer.testing import CliRunner, Result
@@ -79,22 +78,6 @@ def a_set(tmp_path: Path) -> tuple[str, ...]:
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         arguments += [f"--{name}", str(path)]
     return (*arguments, "--model", "hashing:64", "--cache", str(tmp_path / "cache"))
-
-
-@pytest.fixture
-def here(
-    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[dict[str, str]]:
-    place = tmp_path / "here"
-    place.mkdir()
-    env = environment(tmp_path / "home", DATABASE_URL=database)
-    before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(env)
-    monkeypatch.chdir(place)
-    yield env
-    os.environ.clear()
-    os.environ.update(before)
 
 
 def call(*arguments: str | Path) -> Result:

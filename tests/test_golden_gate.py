@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
-from commands import environment, last_line
+from commands import last_line
 from conftest import SECRET
 from syncs import NOW, backfill, promote, rows, sync
 from typer.testing import CliRunner, Result
@@ -530,20 +529,6 @@ def test_an_asker_who_is_no_principal_is_refused_by_the_questions_id(store: Stor
 
 
 # The command line.
-
-
-@pytest.fixture
-def here(
-    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[dict[str, str]]:
-    env = environment(tmp_path / "home", DATABASE_URL=database)
-    before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(env)
-    monkeypatch.chdir(tmp_path)
-    yield env
-    os.environ.clear()
-    os.environ.update(before)
 
 
 def call(*arguments: str | Path) -> Result:
