@@ -11,7 +11,6 @@ import pytest
 import yaml
 from syncs import sync
 from test_cli import call
-from test_cli import here as here  # noqa: PLC0414  (a fixture)
 
 from search.request import RetrievalPolicy, SearchRequest, SearchTrace
 from store.database import Store

@@ -14,7 +14,6 @@ import pytest
 import yaml
 from syncs import TODAY, request, rows, sync
 from test_cli import call
-from test_cli import here as here  # noqa: PLC0414  (a fixture)
 
 from enrich.embedders import load
 from flows.cli_errors import Exit
