@@ -308,6 +308,7 @@ create table version_stat (
   total_len bigint not null,
   stale boolean not null default false,  -- entries were written since; counted at a run's end
   kinds jsonb not null default '{}',     -- chunks of each kind, to estimate what a filter leaves
+  acls jsonb not null default '{}',      -- chunks of each ACL set, to estimate what an asker sees
   primary key (version_id, tenant)
 );
 
@@ -464,6 +465,20 @@ begin
       from regexp_matches(t, '\m([[:alnum:]]*[a-z0-9][A-Z][[:alnum:]]*)', 'g') m), ' '));
   end if;
   return v;
+end $$;
+
+-- The words of a text that carry marks, as lexemes, each with the lexeme that it also has without.
+create function twins(t text) returns table (marked text, plain text)
+language plpgsql immutable strict parallel safe set search_path = mucluc, pg_catalog, pg_temp as $$
+declare y text := regexp_replace(lower(normalize(t, NFC)), '[^[:alnum:]]+', ' ', 'g');
+begin
+  if y !~ '[\u00c0-\u024f\u1e00-\u1eff]' then return; end if;
+  return query
+  select m.lexeme, min(f.lexeme)
+  from unnest(to_tsvector('pg_catalog.simple', toned(y))) m, unnest(m.positions) mp,
+       unnest(to_tsvector('mucluc.words', fold(y))) f, unnest(f.positions) fp
+  where mp = fp and m.lexeme <> f.lexeme and m.lexeme ~ '[^\x01-\x7f]|[1-5]$'
+  group by m.lexeme;
 end $$;
 
 -- What is indexed of a chunk: its context and its text, and what of its title and headings a short
@@ -791,9 +806,12 @@ begin
     using i.tenant, mucluc.my_acls(), p_version, i.as_of, null::mucluc.scope;
 end $$;
 
--- Chunks of the visible documents: what the ways of searching are chosen by. One search asks more
--- than once, so the answer is kept for the transaction, signed as the identity is, and for this
--- identity, version and scope alone. It filters nothing.
+-- Chunks of the visible documents: what the ways of searching are chosen by. It filters nothing, and
+-- every way that it leads to is checked for having found enough. So where no scope narrows documents,
+-- on hot days, the sizes of the ACL sets as the last run counted them will do; from 20,000 on, since
+-- fewer are counted in less time than a search takes, and none at all must be known.
+-- One search asks more than once, so a count is kept for the transaction, signed as the identity is,
+-- and for this identity, version and scope alone.
 create function visible_size(p_version int, s scope) returns bigint
 language plpgsql stable security definer parallel restricted
 set search_path = mucluc, pg_catalog, pg_temp as $$
@@ -809,6 +827,14 @@ begin
        where mucluc.sign(concat_ws(' ', split_part(kept, ' ', 1), question), k.key)
              = split_part(kept, ' ', 2)) then
     return split_part(kept, ' ', 1)::bigint;
+  end if;
+  if s.collections is null and s.sources is null and s.holds is null and s.languages is null
+     and s.metadata is null then
+    select sum((t.acls ->> a.id::text)::bigint) into seen
+      from mucluc.version_stat t, unnest(mucluc.my_acls()) a(id)
+     where t.version_id = p_version and t.tenant = i.tenant
+       and i.as_of >= (select v.hot_from from mucluc.index_version v where v.id = p_version);
+    if seen >= 20000 then return seen; end if;
   end if;
   execute format('select coalesce(sum(v.n_chunks), 0) from (%s) v', mucluc.visible_query(s))
     into seen using i.tenant, mucluc.my_acls(), p_version, i.as_of, s;
@@ -1074,6 +1100,7 @@ declare
   exact text[];
   words tsquery := mucluc.phrase_query(p_question);
   terms text[]; dfs float8[]; idfs float8[];
+  marked text[]; plains text[];
   n float8; avgdl float8;
   seen bigint := mucluc.visible_size(p_version, s);
   few boolean;  -- visible: then they are all scored
@@ -1104,6 +1131,8 @@ begin
                  where c !~ '^[0-9]{1,4}[/-][0-9]{1,4}([/-][0-9]{1,4})?$');
   if numnode(words) < 3 then words := null; end if;
 
+  select array_agg(w.marked), array_agg(w.plain) into marked, plains
+    from mucluc.twins(concat_ws(E'\n', p_question, s.words)) w;
   wide := not few and seen >= 0.3 * n;
   if not wide then
     execute format('select array_agg(v.document_id) from (%s) v', mucluc.visible_query(s))
@@ -1116,28 +1145,46 @@ begin
     -- & Flood 1995). Likewise most are visible, or only the best are looked at. What was expected is
     -- checked, and if it was not so, the phase runs again without.
     -- Not where the index would read more than it saves: for terms not common enough beside the
-    -- rarer ones, and for those that differ in accents alone, which stand in the same chunks.
+    -- rarer ones.
+    -- Each chunk with nghi3 holds nghi, too: it is fetched once, for both, and by nghi alone only the
+    -- chunks without nghi3. Where a question has nghi1 besides, each of the three is fetched.
     select string_agg(format($f$
-             select e.ctid as c, e.chunk_id, e.document_id, %s::float4 as w from mucluc.entry e
+             select e.ctid as c, e.chunk_id, e.document_id, %s::float8 as w from mucluc.entry e
              where e.version_id = %s and e.tenant = $1 and e.tsv @@ %L::tsquery %s %s $f$,
-             z.w, p_version, concat(mucluc.quote_lexemes(array[z.lexeme]), case when z.narrow
-               then ' & (' || mucluc.quote_lexemes(array_remove(z.lexemes, z.lexeme)) || ')' end),
+             z.w, p_version, concat(mucluc.quote_lexemes(array[z.lexeme]),
+               ' & !' || mucluc.quote_lexemes(array[z.but]),
+               case when z.narrow then concat(' & (', mucluc.quote_lexemes(array(
+                 select l from unnest(z.lexemes) l where l <> all(z.own))), ')') end),
              case when hot then 'and e.hot' end, mucluc.chunk_conditions(s)),
              ' union all ' order by z.place),
            max(z.w) filter (where z.narrow)
       into branches, bound
       from (
-        select y.*, narrowed and y.budget < 5 * y.df and y.alike = 1
+        select y.*, narrowed and y.budget < 5 * y.df and not y.crowded
                     and y.w < max(y.w) filter (where y.df * seen / n >= 500) over () as narrow
         from (
-          select x.*, array_agg(x.lexeme) over () as lexemes, count(*) over (
-                   partition by mucluc.fold(rtrim(x.lexeme, '12345'))) as alike
-          from (select t.lexeme, t.df, t.idf::float4 as w, t.place,
-                       sum(t.df) over (order by t.place) as budget
-                from unnest(terms, dfs, idfs) with ordinality t(lexeme, df, idf, place)) x
-          where x.budget <= 20000 or x.place = 1) y) z;
+          select x.lexeme, x.place, x.budget, x.lexemes, x.twins > 1 and x.shared > 0 as crowded,
+                 case when x.twins = 1 and x.shared > 0 then array[x.plain, x.twin]
+                      else array[x.lexeme] end as own,
+                 case when x.twins = 1 and x.lexeme = x.plain then x.twin end as but,
+                 x.df - case when x.twins = 1 and x.lexeme = x.plain then x.twin_df else 0 end as df,
+                 x.w + case when x.twins = 1 and x.lexeme <> x.plain then x.shared else 0 end as w
+          from (
+            select t.*, array_agg(t.lexeme) over () as lexemes,
+                   count(*) filter (where t.lexeme <> t.plain) over alike as twins,
+                   min(t.lexeme) filter (where t.lexeme <> t.plain) over alike as twin,
+                   min(t.df) filter (where t.lexeme <> t.plain) over alike as twin_df,
+                   coalesce(sum(t.w) filter (where t.lexeme = t.plain) over alike, 0) as shared
+            from (
+              select l.lexeme, l.df, l.idf::float4::float8 as w, l.place,
+                     sum(l.df) over (order by l.place) as budget,
+                     coalesce(p.plain, l.lexeme) as plain
+              from unnest(terms, dfs, idfs) with ordinality l(lexeme, df, idf, place)
+              left join unnest(marked, plains) p(marked, plain) on p.marked = l.lexeme) t
+            where t.budget <= 20000 or t.place = 1
+            window alike as (partition by t.plain)) x) y) z;
     narrowed := narrowed and (wide or bound is not null);
-    -- Weights are float4 and summed as float8: exactly, so in any order.
+    -- Weights have a float4's digits and are summed as float8: exactly, so in any order.
     -- Documents are looked at before the limit; a chunk's own revision after it, for the chunks that
     -- are returned. Off the hot set too many chunks could belong to ended revisions, so there that
     -- comes first; and so does what must not stand in a chunk. An array of documents is unnested,
@@ -1147,7 +1194,7 @@ begin
         select e.c, e.chunk_id, e.w from (
           select * from (
             select z.c, any_value(z.chunk_id) as chunk_id, any_value(z.document_id) as document_id,
-                   sum(z.w::float8) as w
+                   sum(z.w) as w
             from (%1$s) z %2$s group by z.c) e
           order by e.w desc, e.chunk_id %3$s) e
         where true %4$s
@@ -1259,8 +1306,8 @@ begin
                ('parse', 'elements'), ('parse', 'title'), ('chunk', 'text'),
                ('chunk', 'heading_path'), ('chunk', 'cells'), ('context', 'prefix'),
                ('embedding_memo', 'embedding'), ('entry', 'embedding'), ('entry', 'tsv'),
-               ('lexeme_stat', 'lexeme'), ('version_stat', 'kinds'), ('quarantine', 'hint'),
-               ('run', 'options'), ('run', 'report'), ('erasure', 'certificate'),
+               ('lexeme_stat', 'lexeme'), ('version_stat', 'kinds'), ('version_stat', 'acls'),
+               ('quarantine', 'hint'), ('run', 'options'), ('run', 'report'), ('erasure', 'certificate'),
                ('golden', 'query'), ('golden_source', 'uri'), ('golden_source', 'quote')) loop
     execute format('alter table mucluc.%I alter column %I set statistics 0', t.relname, t.attname);
   end loop;

@@ -465,19 +465,25 @@ where e.version_id = %(version)s and e.tenant = %(tenant)s and e.hot
 group by u.lexeme;
 
 -- name: count_entries_of_tenant
--- Size and total length of a tenant in a version, and its chunks of each kind.
-insert into mucluc.version_stat (version_id, tenant, part, n, total_len, kinds)
+-- Size and total length of a tenant in a version, and its chunks of each kind and each ACL set.
+insert into mucluc.version_stat (version_id, tenant, part, n, total_len, kinds, acls)
 select %(version)s, %(tenant)s, coalesce(min(substring(e.tableoid::regclass::text, '\d+$')::int), 0),
        count(*), coalesce(sum(e.len), 0), coalesce((
          select jsonb_object_agg(k.kind, k.n) from (
            select u.kind, count(*) as n
            from mucluc.entry x join mucluc.chunk c on c.id = x.chunk_id, unnest(c.kinds) u(kind)
            where x.version_id = %(version)s and x.tenant = %(tenant)s and x.hot
-           group by u.kind) k), '{}')
+           group by u.kind) k), '{}'), coalesce((
+         select jsonb_object_agg(a.acl_id, a.n) from (
+           select d.acl_id, count(*) as n
+           from mucluc.entry x join mucluc.document d on d.id = x.document_id
+           where x.version_id = %(version)s and x.tenant = %(tenant)s and x.hot
+             and d.deleted_at is null and d.acl_id is not null
+           group by d.acl_id) a), '{}')
 from mucluc.entry e where e.version_id = %(version)s and e.tenant = %(tenant)s and e.hot
 on conflict (version_id, tenant) do update
 set part = excluded.part, n = excluded.n, total_len = excluded.total_len, kinds = excluded.kinds,
-    stale = false;
+    acls = excluded.acls, stale = false;
 
 -- name: mark_statistics_stale
 -- Entries changed: whoever ends a run next counts again, even if this run dies. Once marked, the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import psycopg
 import pytest
 from pgvector import Vector
+from psycopg.types.json import Jsonb
 
 from bench.search_data import DAY, MODEL, TENANT, Index, fill, planned, questions, version_of
 from store import embedded
@@ -55,10 +56,12 @@ def _restore(store: Store, text: str) -> None:
         connection.execute(text)
 
 
-def _texts(store: Store, version: int, role: str, scope: Scope) -> list[list[Any]]:
+def _texts(
+    store: Store, version: int, role: str, scope: Scope, asked: Sequence[str] = ()
+) -> list[list[Any]]:
     identity = Identity(tenant=TENANT, principals=(role,), as_of=DAY)
     found = []
-    for question in questions(ASKED):
+    for question in asked or questions(ASKED):
         with read_as(store, identity) as reader:
             found.append(list(reader.text(version, question, DEPTH, scope)))
     return found
@@ -66,7 +69,7 @@ def _texts(store: Store, version: int, role: str, scope: Scope) -> list[list[Any
 
 @pytest.mark.parametrize(
     "scope",
-    [Scope(), Scope(kinds=("text",)), Scope(without=("the",))],
+    [Scope(), Scope(kinds=("text",)), Scope(without=("year",))],
     ids=["all", "a kind", "without a word"],
 )
 @pytest.mark.parametrize("role", ["100", "50", "20 elsewhere"])
@@ -108,6 +111,60 @@ def test_a_guess_of_phase_one_that_was_wrong_is_found_out(
     finally:
         _restore(store, shipped)
     assert found == plain
+
+
+VIETNAMESE = (
+    # Marked and plain words, one of them twice with other marks; plain alone; a number like a tone.
+    *(question for question in questions(60)[::5]),
+    "thời hạn bảo hành của sản phẩm và thỏi vàng, thoi",
+    "quyền và nghĩa vụ của người lao động khi nghỉ phép năm",
+    "cua2 của cua đ1 d1 d",
+)
+
+
+@pytest.mark.parametrize("role", ["100", "20 elsewhere"])
+def test_a_marked_word_and_its_plain_one_are_fetched_once_and_worth_what_both_are(
+    filled: tuple[Store, Index, int], role: str
+) -> None:
+    """Same chunks, scores and order as when each of the two is fetched by itself."""
+    store, _, version = filled
+    lowered = (
+        (">= 500)", ">= 150)"),
+        ("limit 400)", "limit 100)"),
+        ("cardinality(best) = 400", "cardinality(best) = 100"),
+    )
+    shipped = _with(store, "search_text", *lowered)
+    try:
+        found = _texts(store, version, role, Scope(), VIETNAMESE)
+        _with(store, "search_text", ("narrowed boolean := true", "narrowed boolean := false"))
+        whole = _texts(store, version, role, Scope(), VIETNAMESE)
+        twins = _with(store, "twins", ("if y !~", "if true or y !~"))
+        apart = _texts(store, version, role, Scope(), VIETNAMESE)
+    finally:
+        _restore(store, shipped)
+        _restore(store, twins)
+    assert sum(map(len, apart)) > 200
+    assert found == whole == apart
+
+
+@pytest.mark.parametrize(
+    "text", ["Nghỉ phép năm, nghi", "hoà hòa HOÀ", "Đặng 12a b2 =e068", "plain"]
+)
+def test_whatever_holds_a_marked_word_holds_the_plain_one_that_is_said_to_be_its_twin(
+    filled: tuple[Store, Index, int], text: str
+) -> None:
+    """So what holds the marked one need not be asked whether it holds the plain one."""
+    store, _, _ = filled
+    with store.transaction() as connection:
+        row = connection.execute(
+            "select tsvector_to_array(mucluc.lexemes(%(t)s)) as all_of_them, array("
+            " select array[marked, plain] from mucluc.twins(%(t)s)) as twins",
+            {"t": text},
+        ).fetchone()
+    assert row is not None
+    assert all(word in row["all_of_them"] for twins in row["twins"] for word in twins)
+    marked = {word for word in row["all_of_them"] if not word.isascii() or word[-1] in "12345"}
+    assert {twins[0] for twins in row["twins"]} == {w for w in marked if w[0] not in "=b"}
 
 
 def _nearest(filled: tuple[Store, Index, int], role: str, vector: Any, k: int = 10) -> list[Any]:
@@ -174,3 +231,70 @@ def test_a_narrower_search_for_the_same_questions_keeps_its_own_size(
         assert size["s"].startswith(f"{seen} ")
         narrowed = reader.text(version, questions(1)[0], 5, replace(Scope(), kinds=("none",)))
         assert narrowed == []
+
+
+@pytest.fixture
+def estimated(filled: tuple[Store, Index, int]) -> Iterator[tuple[Store, Index, int]]:
+    """What is visible is estimated from 200 chunks on; what the estimates say may be changed."""
+    store, _, _ = filled
+    shipped = _with(store, "visible_size", ("seen >= 20000", "seen >= 200"))
+    with store.transaction() as connection:
+        kept = connection.execute("select acls from mucluc.version_stat").fetchone()
+    assert kept is not None
+    yield filled
+    with store.transaction() as connection:
+        connection.execute("update mucluc.version_stat set acls = %s", [Jsonb(kept["acls"])])
+    _restore(store, shipped)
+
+
+@pytest.mark.parametrize("role", ["100", "50", "20 elsewhere", "10", "1"])
+def test_the_size_of_what_is_visible_is_estimated_as_it_is_counted(
+    estimated: tuple[Store, Index, int], role: str
+) -> None:
+    store, index, version = estimated
+    identity = Identity(tenant=TENANT, principals=(role,), as_of=DAY)
+    seen = int(index.seen[role][index.owners].sum())
+    with read_as(store, identity) as reader:
+        reader.connection.execute("reset role")
+
+        def size(scope: str | None) -> int:
+            row = reader.connection.execute(
+                "select mucluc.visible_size(%s, mucluc.scope_of(%s)) as n", [version, scope]
+            ).fetchone()
+            assert row is not None
+            return int(row["n"])
+
+        assert size(None) == seen
+        assert size('{"sources": ["s"]}') == seen
+        assert size('{"sources": ["nowhere"]}') == 0
+        kept = reader.connection.execute("select current_setting('mucluc.size', true) as s")
+        assert (kept.fetchone() or {})["s"].startswith(f"{seen} ")  # counted, for the second
+
+
+@pytest.mark.parametrize("factor", [0, 4])
+@pytest.mark.parametrize("role", ["100", "50", "20 elsewhere", "10", "1"])
+def test_an_estimate_that_is_long_out_of_date_hides_and_shows_nothing(
+    estimated: tuple[Store, Index, int], role: str, factor: int
+) -> None:
+    """Whatever way it leads to finds as many, of what is visible, and the nearest."""
+    store, index, version = estimated
+    with store.transaction() as connection:
+        connection.execute(
+            "update mucluc.version_stat set acls = (select jsonb_object_agg(key,"
+            " case when %(f)s = 0 then least(value::int, 1) else %(f)s * value::int end)"
+            " from jsonb_each(acls))",
+            {"f": factor},
+        )
+    visible = {index.ids[n] for n in np.flatnonzero(index.seen[role][index.owners])}
+    texts = _texts(store, version, role, Scope())
+    assert all({row["chunk_id"] for row in rows} <= visible for rows in texts)
+    assert [len(rows) for rows in texts] == [
+        len(rows) for rows in _texts(store, version, role, Scope(sources=("s",)))
+    ]
+    stored = index.vectors.astype(np.float16).astype(np.float32)
+    stored /= np.linalg.norm(stored, axis=1, keepdims=True)
+    places = np.flatnonzero(index.seen[role][index.owners])
+    for place in places[:: max(1, len(places) // 5)]:
+        best = places[np.argsort(-(stored[places] @ index.vectors[place]))[:10]]
+        rows = _nearest(estimated, role, index.vectors[place])
+        assert len({index.ids[n] for n in best} & {row["chunk_id"] for row in rows}) >= 9
