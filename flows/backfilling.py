@@ -19,6 +19,7 @@ from flows.progress import StageProgress
 from flows.settings import Settings
 from flows.settings_tables import Name
 from flows.settings_tables import Recipe as Asked
+from flows.stopping import go_on
 from flows.syncing import SyncFailed, ended, settings_file
 from parsers.registry import FAMILIES
 from store import filling
@@ -172,6 +173,7 @@ def run_backfill(
             from flows.backfill import fill_version  # noqa: PLC0415
 
             report: FillReport = fill_version(job.run.id)
+            go_on()
             job.run.close(store, "failed" if report.failed else "done", report.to_json())
     return report
 

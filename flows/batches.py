@@ -1,6 +1,6 @@
 """How a batch goes through a step: what can be taken goes on, the rest is put aside (I12).
 
-Errors of the database and of the embedding model concern the run and go up.
+Errors of the database and of the embedding model concern the run and go up, as Ctrl-C does.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from uuid import UUID
 from enrich.models import EmbeddingFailed, Truncated
 from flows.job import AnyWritingJob, WritingJob
 from flows.lanes import Lane, Lanes
+from flows.stopping import Stopped, go_on
 from parsers.elements import Unreadable
 from store.errors import FencedError, StoreError
 from store.publishing import VersionsChanged
 
-RUN_ERRORS = (StoreError, FencedError, EmbeddingFailed)
+RUN_ERRORS = (StoreError, FencedError, EmbeddingFailed, Stopped)
 
 Step = Callable[[WritingJob, Lane, UUID], list[UUID]]
 
@@ -53,6 +54,7 @@ def each(
     done: list[UUID] = []
     for revision_id in batch:
         if beside:
+            go_on()
             try:
                 done += step(job, lane, revision_id)
             except (*RUN_ERRORS, VersionsChanged):
@@ -70,6 +72,7 @@ def tried(
     job: AnyWritingJob, revision_id: UUID, step: Callable[[AnyWritingJob, UUID], list[UUID]]
 ) -> list[UUID]:
     """Take a revision through a step; put it aside when it cannot be taken (I12)."""
+    go_on()
     try:
         return step(job, revision_id)
     except (*RUN_ERRORS, VersionsChanged):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli_errors import VERSION_BUSY, Exit, console, stop, told
+from flows.cli_errors import GO_ON, VERSION_BUSY, Exit, console, stop, stoppable, told
 from flows.cli_options import AsJson, SettingsFile
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def backfill(
     [bold]mucluc backfill --set embedding.model=minilm --name v7[/]
     [bold]mucluc backfill --name v7 --only policies[/]
     """
-    with told(busy=VERSION_BUSY):
+    with told(busy=VERSION_BUSY), stoppable():
         from flows.backfilling import (  # noqa: PLC0415
             plan_backfill,
             run_backfill,
@@ -109,7 +109,7 @@ def backfill(
                 raise stop(
                     Exit.FAILED,
                     f"the backfill failed ({exc}). What is done is kept.",
-                    "Run the same command again; it goes on where this one stopped.",
+                    GO_ON,
                 ) from None
         _print_report(report, console())
         _json(report.to_json(), as_json)

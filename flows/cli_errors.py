@@ -24,6 +24,7 @@ class Exit(IntEnum):
 
 
 VERSION_BUSY = "another job works on this version."
+GO_ON = "Run the same command again; it goes on where this one stopped."
 
 
 def console() -> Console:
@@ -42,6 +43,21 @@ def stop(code: Exit, message: str, hint: str = "") -> typer.Exit:
 
 def _plain(text: str) -> str:
     return text.replace("[", "\\[")
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let Ctrl-C stop a job after its piece of work in hand, and a second one at once."""
+    from flows.stopping import stoppable as stoppable_by  # noqa: PLC0415  (imports the store)
+
+    def tell() -> None:
+        console().print(
+            "[yellow]Stopping[/] after the piece of work in hand; that can take some seconds. "
+            "Ctrl-C again ends it at once."
+        )
+
+    with stoppable_by(tell, f"Ended at once. What was written is kept. {GO_ON}"):
+        yield
 
 
 @contextmanager
@@ -65,7 +81,7 @@ def told(busy: str = "another run works on this source.") -> Iterator[None]:
         raise stop(
             Exit.INTERRUPTED,
             "interrupted. What is done is kept.",
-            "Run the same command again; it goes on where this one stopped.",
+            GO_ON,
         ) from None
     except CannotRun as exc:
         raise stop(Exit.WRONG_USE, str(exc), exc.hint) from None

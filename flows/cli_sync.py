@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli_errors import Exit, console, stop, told
+from flows.cli_errors import GO_ON, Exit, console, stop, stoppable, told
 from flows.cli_options import AsJson, SettingsFile
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def sync(
     [bold]mucluc sync ./documents --tenant acme --acl role:staff[/]
     [bold]mucluc sync --dry-run[/]
     """
-    with told():
+    with told(), stoppable():
         from flows.settings import Settings  # noqa: PLC0415
 
         loaded = Settings.load(settings)
@@ -232,7 +232,7 @@ def _say(request: SyncRequest, error: Exception) -> int:
         ended = stop(
             Exit.FAILED,
             f"the run of {which} failed ({error}). What is done is kept.",
-            "Run the same command again; it goes on where this one stopped.",
+            GO_ON,
         )
     return ended.exit_code
 

@@ -26,6 +26,7 @@ from flows.attachments import add_attachments, unpublished_attachments
 from flows.batches import RUN_ERRORS, each, each_lane, still_in, tried
 from flows.job import SyncJob, WritingJob
 from flows.lanes import Lane, Lanes
+from flows.stopping import go_on
 from parsers.elements import Unreadable
 from sources.files import SourceProblem
 from sources.folder import read_file
@@ -249,6 +250,7 @@ def _embed_slice(
 
     A slice that the model refuses is halved until the refused text stands alone (I12).
     """
+    go_on()
     try:
         vectors = lane.embedder.embed_passages(
             [contextual_text(item.prefix, item.text) for item in part]

@@ -15,9 +15,10 @@ from flows.progress import StageProgress
 from flows.report import Report
 from flows.request import SyncRequest, request_for
 from flows.settings import Settings
+from flows.stopping import Stopped, go_on
 from store.database import Store
 from store.errors import LockHeldError
-from store.runs import last_root
+from store.runs import INTERRUPTED, last_root
 from store.versions import active_version
 
 SETTINGS_FILE = "MUCLUC_SETTINGS"  # in the environment of a scheduled run
@@ -39,12 +40,15 @@ class SyncFailed(Exception):
 def ended(job: Job) -> Iterator[None]:
     """Close a job's run as failed when its flow fails, and end the job in any case.
 
-    Raises SyncFailed with the error's code.
+    Raises SyncFailed with the error's code, and KeyboardInterrupt after Ctrl-C.
     """
     try:
         yield
     except BaseException as exc:
-        job.run.close(job.store, "failed", None)
+        stopped = isinstance(exc, KeyboardInterrupt | Stopped)
+        job.run.close(job.store, "failed", INTERRUPTED if stopped else None)
+        if isinstance(exc, Stopped):  # a library kept the interrupt to itself
+            raise KeyboardInterrupt from None
         if isinstance(exc, Exception):
             raise SyncFailed(getattr(exc, "code", None) or type(exc).__name__) from exc
         raise
@@ -71,6 +75,7 @@ def run_sync(
             from flows.nightly import sync_source  # noqa: PLC0415
 
             report: Report = sync_source(job.run.id)
+            go_on()
             job.run.close(store, "failed" if report.failed else "done", report.to_json())
     return report
 

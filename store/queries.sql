@@ -36,9 +36,17 @@ where kind = 'sync' and tenant = %(tenant)s and source = %(source)s and state = 
 order by id desc limit 1;
 
 -- name: recent_runs
--- The last runs, newest first.
-select id, kind, tenant, source, state, started_at, finished_at, report
-from mucluc.run order by id desc limit %(limit)s;
+-- The last runs, newest first: interrupted is a failed one that said so, lost also one that counts
+-- as running while nobody holds its lock.
+select r.id, r.kind, r.tenant, r.source, case
+    when r.report ->> 'interrupted' = 'true' then 'interrupted'
+    when r.state = 'running' and not exists (
+      select from pg_locks l where l.locktype = 'advisory' and l.objsubid = 1
+        and l.database = (select oid from pg_database where datname = current_database())
+        and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended(r.lock_key, 0))
+      then 'lost'
+    else r.state end as state, r.started_at, r.finished_at, r.report
+from mucluc.run r order by r.id desc limit %(limit)s;
 
 -- name: has_signing_key
 -- Whether search functions know this identity key.

@@ -14,6 +14,8 @@ from store.database import Store
 from store.errors import LockHeldError, coded
 from store.sql import query
 
+INTERRUPTED = {"interrupted": True}  # the report of a run that Ctrl-C ended
+
 
 @dataclass(slots=True)
 class Run:
@@ -111,6 +113,6 @@ def last_options(store: Store, tenant: str, source: str) -> dict[str, Any] | Non
 
 
 def recent_runs(store: Store, limit: int) -> list[DictRow]:
-    """The last runs, newest first."""
+    """The last runs, newest first. ``state`` is that of the table, or interrupted."""
     with store.transaction() as connection:
         return connection.execute(query("recent_runs"), {"limit": limit}).fetchall()
