@@ -3,28 +3,21 @@
 One JSON object a line: ``{id, query, language, tags, tenant, principals, as_of, expected,
 must_not?}``. ``expected`` lists sources as ``{uri, quote}``, so that a golden set outlives every
 way of cutting documents; empty, nothing answers the question for this asker. ``must_not`` lists
-URIs of documents that this asker must not get on that day.
+URIs of documents that this asker must not get on that day. ``evals.golden_file`` reads them.
 """
 
 from __future__ import annotations
 
-import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
-from typing import Any
 
 from evals.metrics import context_precision, first_ranks, measure
 from search.request import Candidate
 
 AS_OF = "as_of"
 CONTEXT_K = 5  # results that an answering model is given, as ``mucluc search`` shows by default
-
-
-class GoldenProblem(Exception):
-    """A golden file cannot be used. The message names the file, the line and the cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,47 +41,6 @@ class GoldenQuestion:
     tags: tuple[str, ...] = ()
     language: str | None = None
     must_not: tuple[str, ...] = ()
-
-
-def read_golden(path: Path) -> tuple[GoldenQuestion, ...]:
-    """Read a golden set. Raises GoldenProblem."""
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise GoldenProblem(f"{path} cannot be read ({type(exc).__name__})") from None
-    found: dict[str, GoldenQuestion] = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            question = _question(json.loads(line))
-        except KeyError as exc:
-            raise GoldenProblem(f"{path}, line {number}: no {exc.args[0]}") from None
-        except (ValueError, TypeError, AttributeError):
-            raise GoldenProblem(f"{path}, line {number}: not a question of this format") from None
-        if question.id in found:
-            raise GoldenProblem(f"{path}, line {number}: a second question {question.id}")
-        found[question.id] = question
-    if not found:
-        raise GoldenProblem(f"{path} holds no question")
-    return tuple(found.values())
-
-
-def _question(row: Mapping[str, Any]) -> GoldenQuestion:
-    return GoldenQuestion(
-        id=str(row["id"]),
-        query=str(row["query"]),
-        tenant=str(row["tenant"]),
-        principals=tuple(str(name) for name in row["principals"]),
-        as_of=date.fromisoformat(row["as_of"]),
-        expected=tuple(
-            GoldenSource(uri=str(source["uri"]), quote=str(source["quote"]))
-            for source in row["expected"]
-        ),
-        tags=tuple(str(tag) for tag in row.get("tags") or ()),
-        language=row.get("language"),
-        must_not=tuple(str(uri) for uri in row.get("must_not") or ()),
-    )
 
 
 def judge(question: GoldenQuestion, found: Sequence[Candidate]) -> dict[str, float]:

@@ -80,7 +80,7 @@ def read_questions(
     path: Path, tags: Sequence[str], without: Sequence[str], limit: int | None
 ) -> list[GoldenQuestion]:
     """Read a golden set, or stop with what is wrong with it."""
-    from evals.golden import GoldenProblem, read_golden  # noqa: PLC0415
+    from evals.golden_file import GoldenProblem, read_golden  # noqa: PLC0415
 
     try:
         found = read_golden(path)

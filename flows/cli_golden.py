@@ -43,7 +43,8 @@ def add(
     """Register the questions of a file; the same file again changes nothing.
 
     A question under a known id takes its place. One whose words an erasure took stays voided, and
-    one about an erased document is not taken (exit code 3). The format: docs/quality.md.
+    one about an erased document is not taken (exit code 3). A quote that its document does not
+    hold in the active version is named. The format: docs/quality.md.
 
     [bold]mucluc golden add examples/golden.jsonl[/]
     [bold]mucluc golden add golden.jsonl --index english --dry-run[/]
@@ -51,21 +52,14 @@ def add(
     with told():
         from flows.cli_eval_golden import read_questions  # noqa: PLC0415
         from flows.opening import open_from  # noqa: PLC0415
-        from flows.registering import NotAPrincipal, register  # noqa: PLC0415
+        from flows.registering import register  # noqa: PLC0415
         from flows.settings import Settings  # noqa: PLC0415
         from store.versions import list_versions  # noqa: PLC0415
 
         loaded = Settings.load(settings)
         questions = read_questions(file, (), (), None)
         with open_from(loaded) as store:
-            try:
-                found = register(store, index, questions, dry_run=dry_run)
-            except NotAPrincipal as exc:
-                raise stop(
-                    Exit.WRONG_USE,
-                    f"{file}, question {exc.question}: a principal is namespace:name, such as "
-                    "role:hr.",
-                ) from None
+            found = register(store, index, questions, dry_run=dry_run)
             is_known = bool(list_versions(store, index))
         if not is_known:
             console().print(
@@ -173,6 +167,7 @@ def _added(found: Added, index: str, *, dry_run: bool) -> dict[str, Any]:
         "voided": list(found.voided),
         "erased": list(found.erased),
         "gone": list(found.gone),
+        "unheld": list(found.unheld),
     }
 
 
@@ -190,6 +185,11 @@ def _print_added(found: Added, index: str, out: Console, *, dry_run: bool) -> No
         ),
         (found.erased, "are not taken: they name a document that was erased"),
         (found.gone, "expect a document that is not there, and are not asked until it is"),
+        (
+            found.unheld,
+            "have a quote that no chunk of the document holds on the question's day, in the "
+            "active version; they count as not answered",
+        ),
     )
     for names, words in notes:
         if names:

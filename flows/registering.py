@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from functools import cache
 
-from evals.golden import GoldenQuestion
+from evals.golden import GoldenQuestion, GoldenSource, plain
 from sources.principals import check_principal
 from store import golden
 from store.database import Store
@@ -22,8 +25,29 @@ class NotAPrincipal(Exception):
 def register(
     store: Store, index: str, questions: Sequence[GoldenQuestion], *, dry_run: bool = False
 ) -> Added:
-    """Register questions for an index's versions. Raises NotAPrincipal."""
-    return golden.add(store, index, [_new(question) for question in questions], dry_run=dry_run)
+    """Register questions for an index's versions, and look for their quotes in the active one.
+
+    Raises NotAPrincipal.
+    """
+    found = golden.add(store, index, [_new(question) for question in questions], dry_run=dry_run)
+    idle = {*found.voided, *found.erased, *found.gone}
+    asked = [question for question in questions if question.id not in idle]
+    return replace(found, unheld=tuple(_unheld(store, index, asked)))
+
+
+def _unheld(store: Store, index: str, questions: Sequence[GoldenQuestion]) -> list[str]:
+    """Ids of questions with a quote that no chunk of its document holds on the question's day."""
+
+    @cache
+    def texts(tenant: str, uri: str, day: date) -> list[str] | None:
+        found = golden.texts_at(store, index, tenant, uri, day)
+        return None if found is None else [plain(text) for text in found]
+
+    def misses(question: GoldenQuestion, source: GoldenSource) -> bool:
+        held = texts(question.tenant, source.uri, question.as_of)
+        return held is not None and not any(plain(source.quote) in text for text in held)
+
+    return [q.id for q in questions if any(misses(q, source) for source in q.expected)]
 
 
 def _new(question: GoldenQuestion) -> NewQuestion:

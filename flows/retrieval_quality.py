@@ -23,7 +23,7 @@ from enrich.contextualize import ContextInput, contextualize
 from enrich.embedders import load
 from evals.benchmark import Benchmark, read_benchmark
 from evals.floors import below_floors, read_floors
-from evals.golden import read_golden
+from evals.golden_file import read_golden
 from evals.golden_run import DEPTH, run_golden
 from evals.golden_run import report as golden_report
 from evals.retrieval import report

@@ -85,6 +85,7 @@ class Added:
     voided: tuple[str, ...] = ()  # stay so: an erasure took their words
     erased: tuple[str, ...] = ()  # not taken: they name a place that was erased
     gone: tuple[str, ...] = ()  # of the others: a document that they expect is not there
+    unheld: tuple[str, ...] = ()  # of the rest: a quote that the document does not hold
 
 
 def golden_id(key: bytes, index: str, question: NewQuestion) -> UUID:
@@ -131,6 +132,15 @@ def add(
         if dry_run:
             connection.rollback()
     return Added(**{name: tuple(names) for name, names in found.items()})
+
+
+def texts_at(store: Store, index: str, tenant: str, uri: str, day: date) -> list[str] | None:
+    """What the active version holds of a live document on a day; None where there is none."""
+    with store.reading() as connection:
+        rows = connection.execute(
+            query("texts_at"), {"index": index, "tenant": tenant, "uri": uri, "day": day}
+        ).fetchall()
+    return [row["text"] for row in rows if row["text"] is not None] if rows else None
 
 
 def _uris(question: NewQuestion) -> list[str]:

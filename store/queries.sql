@@ -1227,6 +1227,17 @@ where g.index_name = %(index)s
 for key share of d  -- one that a collection is deleting is passed over
 on conflict do nothing;
 
+-- name: texts_at
+-- Chunks of the live documents at a place, in an index's active version on a day; a row without a
+-- text where there is such a document and no such chunk.
+select c.text from mucluc.document d
+join mucluc.alias a on a.index_name = %(index)s and a.name = 'active'
+left join mucluc.published p
+  on p.version_id = a.version_id and p.document_id = d.id and p.valid @> %(day)s::date
+left join mucluc.revision_chunk r on r.revision_id = p.revision_id and r.cut_id = p.cut_id
+left join mucluc.chunk c on c.id = r.chunk_id
+where d.tenant = %(tenant)s and d.uri = %(uri)s and d.deleted_at is null;
+
 -- name: remove_golden
 -- Forget questions by name, or all of an index.
 delete from mucluc.golden

@@ -19,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.decision import markdown, page
-from evals.golden import GoldenProblem, GoldenQuestion, GoldenSource, judge, read_golden
+from evals.golden import GoldenQuestion, GoldenSource, judge
+from evals.golden_file import GoldenProblem, read_golden
 from evals.golden_run import GoldenResult, GoldenRun, golden_id, report, run_golden
 from evals.paired import (
     EVERYTHING,
@@ -68,20 +69,63 @@ def test_the_example_set_has_the_questions_that_a_golden_set_needs() -> None:
     assert {question.language for question in questions} == {"vi", "en"}
 
 
+RIGHT = {
+    "id": "q1", "query": "nghỉ phép", "tenant": "acme", "principals": ["role:hr"],
+    "as_of": "2026-11-30", "expected": [{"uri": "a.md", "quote": "18 ngày"}],
+}  # fmt: skip
+
+
+def renamed(row: dict[str, Any], old: str, new: str) -> dict[str, Any]:
+    return {new if key == old else key: value for key, value in row.items()}
+
+
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("row", "said"),
     [
-        ("{", "line 1: not a question"),
-        ('{"id": "a"}', "line 1: no query"),
-        ("[]", "line 1: not a question"),
+        ("{", "line 1: not JSON at column 2"),
+        ([], 'line 1: must be an object {"id"'),
+        ({"id": "a"}, "line 1: no query: the question as a text"),
         ("", "holds no question"),
+        ({**RIGHT, "principals": "role:hr"}, "line 1: principals: must be a list of namespace"),
+        ({**RIGHT, "principals": ["role:hr", "staff"]}, "principals[1]: a principal is namespace"),
+        (
+            renamed(RIGHT, "principals", "principal"),
+            "no key 'principal'; did you mean 'principals'",
+        ),
+        (renamed(RIGHT, "as_of", "asof"), "no key 'asof'; did you mean 'as_of'"),
+        ({**RIGHT, "as_of": "30/11/2026"}, 'as_of: must be a day such as "2026-11-30"'),
+        ({**RIGHT, "as_of": 2026}, "not a number"),
+        ({**RIGHT, "tag": ["table"]}, "no key 'tag'; did you mean 'tags'"),
+        ({**RIGHT, "tags": "table"}, "tags: must be a list of texts"),
+        ({**RIGHT, "query": " "}, "query: must be the question as a text"),
+        ({**RIGHT, "expected": {"uri": "a.md"}}, "expected: must be a list of"),
+        ({**RIGHT, "expected": ["a.md"]}, 'expected[0]: must be an object {"uri": …, '),
+        (
+            {**RIGHT, "expected": [RIGHT["expected"][0], {"url": "a.md", "quote": "18"}]},
+            "expected[1]: there is no key 'url'; did you mean 'uri'",
+        ),
+        ({**RIGHT, "expected": [{"uri": "a.md"}]}, "expected[0]: no quote: words that"),
     ],
 )
-def test_a_wrong_golden_file_is_refused_with_its_line(tmp_path: Path, line: str, said: str) -> None:
+def test_a_wrong_golden_file_is_refused_with_line_field_and_what_is_expected(
+    tmp_path: Path, row: Any, said: str
+) -> None:
     path = tmp_path / "golden.jsonl"
+    line = row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)
     path.write_text(line + "\n", encoding="utf-8")
-    with pytest.raises(GoldenProblem, match=said):
+    with pytest.raises(GoldenProblem, match=re.escape(said)) as refused:
         read_golden(path)
+    assert "nghỉ" not in str(refused.value)
+
+
+def test_a_golden_question_may_have_keys_that_are_its_authors_business(tmp_path: Path) -> None:
+    path = tmp_path / "golden.jsonl"
+    source = {"uri": "a.md", "quote": "18 ngày", "row": "5 năm", "note": "table 2"}
+    row = {**RIGHT, "id": 7, "tags": None, "note": "by Lan", "expected": [source]}
+    path.write_text("\ufeff" + json.dumps(row) + "\n\n", encoding="utf-8")
+    (question,) = read_golden(path)
+    assert (question.id, question.tags, question.language) == ("7", (), None)
+    assert question.expected == (GoldenSource(uri="a.md", quote="18 ngày"),)
 
 
 # One question's results.

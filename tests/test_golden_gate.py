@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,7 +22,8 @@ from typer.testing import CliRunner, Result
 
 from enrich.contextualize import ContextInput
 from enrich.models import EmbeddingFailed, ModelUnavailable
-from evals.golden import GoldenQuestion, GoldenSource, read_golden
+from evals.golden import GoldenQuestion, GoldenSource
+from evals.golden_file import read_golden
 from evals.interleaved import run_interleaved
 from flows import answering, judging, lanes, stages
 from flows.answering import Asking
@@ -557,7 +559,7 @@ def test_the_command_adds_lists_and_removes(built: Store, tmp_path: Path) -> Non
     done = call("add", path, "--json")
     assert last_line(done) == {
         "index": "main", "dry_run": False, "added": 3, "changed": 0, "unchanged": 0,
-        "voided": [], "erased": [], "gone": ["q90"],
+        "voided": [], "erased": [], "gone": ["q90"], "unheld": [],
     }  # fmt: skip
     assert "not asked until it is: q90" in done.output
     assert last_line(call("add", path, "--json"))["unchanged"] == 3
@@ -572,6 +574,25 @@ def test_the_command_adds_lists_and_removes(built: Store, tmp_path: Path) -> Non
     assert last_line(call("remove", "q90", "--json"))["removed"] == ["q90"]
     assert last_line(call("remove", "--all", "--json"))["removed"] == ["q00", "q01"]
     assert "no golden question" in call("list").output
+
+
+@pytest.mark.usefixtures("here")
+def test_quotes_that_their_document_does_not_hold_are_named_and_taken(
+    built: Store, tmp_path: Path
+) -> None:
+    held = ALL[0].expected[0]
+    wrong = replace(ALL[1], expected=(replace(ALL[1].expected[0], quote="nobody wrote this"),))
+    before = replace(ALL[2], as_of=date(1999, 1, 1))  # the first revision holds from ever on
+    spaced = replace(ALL[0], expected=(replace(held, quote=held.quote.replace(" ", "\n ")),))
+    path = write(tmp_path / "golden.jsonl", [spaced, wrong, before])
+    for more in (("--dry-run",), ()):
+        done = call("add", path, "--json", *more)
+        assert (done.exit_code, last_line(done)["unheld"]) == (0, ["q01"])
+    assert "no chunk of the document holds" in done.stderr
+    assert "nobody wrote this" not in done.output
+    assert golden.count(built, "main") == 3
+    elsewhere = call("add", path, "--index", "empty", "--json")
+    assert last_line(elsewhere)["unheld"] == []
 
 
 @pytest.mark.usefixtures("here")
@@ -592,7 +613,7 @@ def test_wrong_use_is_said_in_words(tmp_path: Path) -> None:
     wrong.write_text('{"id": "a"}\n')
     for arguments, said in (
         (("add", wrong), "line 1: no query"),
-        (("add", write(tmp_path / "p.jsonl", [asked(1, principals=("all",))])), "question q01"),
+        (("add", write(tmp_path / "p.jsonl", [asked(1, principals=("all",))])), "principals[0]: a"),
         (("remove",), "name the questions, or say --all"),
         (("remove", "q1", "--all"), "not both"),
         (("remove", "q1"), "has no question q1"),
