@@ -77,7 +77,7 @@ def _fields(row: Any, form: Mapping[str, _Field], where: str) -> dict[str, Any]:
             continue
         alike = get_close_matches(name, [key for key in row if key not in form], 1, ALIKE)
         if alike:
-            raise _Wrong(f"{_at(where)}there is no key {alike[0]!r}; did you mean {name!r}?")
+            raise _Wrong(f"{_at(where)}there is no key {alike[0]!r}; did you mean {name!r}")
         if field.required:
             raise _Wrong(f"{_at(where)}no {name}: {field.wanted}")
     return {

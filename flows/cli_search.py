@@ -108,6 +108,8 @@ def search(
     [bold]mucluc search 'giá "máy bơm" -"phụ kiện"' --tenant acme --as role:sales --kind table[/]
     """
     with told():
+        from rich.markup import escape  # noqa: PLC0415
+
         from enrich.embedders import load  # noqa: PLC0415
         from flows.asking import helpers_of, policy_of, request_of, scope_of  # noqa: PLC0415
         from flows.opening import open_from  # noqa: PLC0415
@@ -115,6 +117,7 @@ def search(
         from search.retrieval import retrieve  # noqa: PLC0415
         from search.shadow import ask_shadow, write_down  # noqa: PLC0415
         from search.standing import standings  # noqa: PLC0415
+        from search.unseen import unseen  # noqa: PLC0415
 
         loaded = Settings.load(settings)
         if not (dense or text):
@@ -136,12 +139,13 @@ def search(
         with open_from(loaded) as store:
             candidates, went = retrieve(store, request, policy, load, **helpers)
             standing = standings(store, request, candidates, today)
+            hints = [] if candidates or not principals else unseen(store, request)
             if loaded.search.shadow:
                 record = ask_shadow(store, request, policy, load, candidates, **helpers)
                 if record is not None:
                     write_down(record, loaded.home / "shadow.jsonl")
-    for note in (*went.warnings, *went.fallbacks):
-        console().print(f"[yellow]Note:[/] {note}")
+    for note in (*went.warnings, *went.fallbacks, *hints):
+        console().print(f"[yellow]Note:[/] {escape(str(note))}")
     if as_json:
         typer.echo(
             json.dumps(

@@ -1093,6 +1093,19 @@ select set_config('statement_timeout', %(limit)s, true);
 -- As the reader: row-level security leaves those that the identity may see on its day.
 select id from mucluc.document where id = any(%(documents)s::uuid[]);
 
+-- name: visible_values
+-- As the reader: what filters could name of the documents that it may see on its day. By one chunk
+-- of each revision, since a language may be the parse's, which only the function reads.
+select distinct x.collection, x.source, lower(x.language) as language
+from mucluc.read_chunks(%(version)s, array(
+  select (select r.chunk_id from mucluc.revision_chunk r
+          where r.revision_id = p.revision_id and r.cut_id = p.cut_id limit 1)
+  from mucluc.published p where p.version_id = %(version)s)) x;
+
+-- name: visible_kinds
+-- As the reader: kinds of the chunks that it may see on its day.
+select distinct unnest(c.kinds) as kind from mucluc.chunk c;
+
 -- name: search_dense
 -- Nearest chunks by meaning.
 select rank, chunk_id, distance, plan

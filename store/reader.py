@@ -116,6 +116,15 @@ class Reader:
         ).fetchall()
         return {row["id"] for row in rows}
 
+    def values(self, version: int) -> list[DictRow]:
+        """Rows of collection, source and language that visible documents of the day have."""
+        return self.connection.execute(query("visible_values"), {"version": version}).fetchall()
+
+    def kinds(self) -> set[str]:
+        """Kinds of the visible chunks of the day."""
+        rows = self.connection.execute(query("visible_kinds")).fetchall()
+        return {row["kind"] for row in rows}
+
     def dense(
         self, version: int, model: str, vector: Any, k: int, scope: Scope = EVERYTHING
     ) -> list[DictRow]:
