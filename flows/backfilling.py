@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from enrich.embedders import describe_speed, load, probe
-from flows.errors import CannotRun
+from flows.errors import CannotRun, first_version_of
 from flows.filling import FillReport, FillRequest, open_fill
 from flows.lanes import lane_of, obstacles, parser_ids, recipe_of
 from flows.opening import open_from
@@ -24,6 +24,7 @@ from flows.syncing import SyncFailed, ended, settings_file
 from parsers.registry import FAMILIES
 from store import filling
 from store.database import Store
+from store.promotions import aliases
 from store.versions import Recipe, Version, active_version, named_version, open_version, version_for
 
 # What --set takes: a setting of [recipe], also by the name of the stage that it concerns.
@@ -87,7 +88,7 @@ def target_of(
     if active is None:
         raise CannotRun(
             f"index {index} has no active version yet, so there is nothing to build from.",
-            "Its first version is filled by: mucluc sync",
+            first_version_of(index, aliases(store)),
         )
     kept = named_version(store, index, name) if name else None
     if kept is not None and kept.state not in LIVE:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from search.request import NoActiveVersion
 
 
 class Exit(IntEnum):
@@ -43,6 +47,31 @@ def stop(code: Exit, message: str, hint: str = "") -> typer.Exit:
 
 def _plain(text: str) -> str:
     return text.replace("[", "\\[")
+
+
+def _unsearchable(error: NoActiveVersion) -> typer.Exit:
+    """What is wrong with the index that was named, or with its alias."""
+    index, known = error.index, error.known
+    first = "mucluc sync ./documents --tenant acme --acl role:staff"
+    if index != "main":
+        first += f" --index {index}"
+    if known and index not in known:
+        return stop(
+            Exit.WRONG_USE,
+            f"there is no index {index}.",
+            f"There are: {', '.join(known)}. A new one is made by: {first}",
+        )
+    if error.alias != "active":
+        return stop(
+            Exit.WRONG_USE,
+            f"index {index} has no alias {error.alias}.",
+            f"It has: {', '.join(known.get(index, ())) or 'none'}. See: mucluc versions",
+        )
+    return stop(
+        Exit.FAILED,
+        f"index {index} has nothing to search yet.",
+        f"{first}   (versions: mucluc versions)",
+    )
 
 
 @contextmanager
@@ -90,11 +119,7 @@ def told(busy: str = "another run works on this source.") -> Iterator[None]:
     except NothingAsked as exc:
         raise stop(Exit.WRONG_USE, f"{exc}.") from None
     except NoActiveVersion as exc:
-        raise stop(
-            Exit.FAILED,
-            f"index {exc.index} has nothing to search yet.",
-            "mucluc sync ./documents --tenant acme --acl role:staff   (versions: mucluc versions)",
-        ) from None
+        raise _unsearchable(exc) from None
     except NoSuchVersion as exc:
         raise stop(
             Exit.WRONG_USE,

@@ -16,6 +16,7 @@ from flows.cli_options import AsJson, SettingsFile
 if TYPE_CHECKING:
     from flows.request import SyncRequest
     from flows.settings import Settings
+    from store.database import Store
 
 
 def sync(
@@ -98,7 +99,7 @@ def sync(
             for request in requests
         ]
         code = (
-            _plan(loaded, requests, as_json)
+            _plan(loaded, requests, as_json=as_json, root_moved=root_moved)
             if dry_run
             else _run(loaded, requests, as_json=as_json, root_moved=root_moved, names=names)
         )
@@ -136,6 +137,13 @@ def _requests(
             name = source or _source_name(root.name)
             given = Source(name=name, path=root, acl=acl)  # type: ignore[arg-type]
             return [request_for(settings, tenant, given, within=within, **asked)]
+        if acl:
+            raise stop(
+                Exit.WRONG_USE,
+                "--acl is for a PATH; the sources of mucluc.toml state their own.",
+                f"mucluc sync PATH --tenant {tenant or 'acme'} --acl {acl[0]}   or write acl = "
+                "[…] to the source in mucluc.toml",
+            )
         found = [
             request_for(settings, t.name, s, within=tuple(only or ()), **asked)
             for t in settings.tenants
@@ -178,16 +186,15 @@ def _run(
     from flows.opening import open_from  # noqa: PLC0415
     from flows.prefect_env import configure  # noqa: PLC0415
     from flows.report_tables import introduce_model, print_report  # noqa: PLC0415
-    from flows.syncing import SourceMoved, SyncFailed, known, run_sync  # noqa: PLC0415
+    from flows.syncing import SourceMoved, SyncFailed, run_sync  # noqa: PLC0415
     from store.errors import LockHeldError  # noqa: PLC0415
 
     out = console()
     worst, reports = 0, []
     with open_from(settings) as store:
         configure(settings.home, store.url)
+        _refuse_nowhere(store, requests)
         for request in requests:
-            if len(requests) == 1 and not request.root.exists() and not known(store, request):
-                raise stop(Exit.WRONG_USE, f"{request.root} is not there.")
             introduce_model(store, request, out)
             try:
                 report = run_sync(
@@ -207,6 +214,16 @@ def _run(
         if as_json and reports:
             typer.echo(json.dumps(_joined([report.to_json() for report in reports])))
     return worst
+
+
+def _refuse_nowhere(store: Store, requests: list[SyncRequest]) -> None:
+    """Stop where the one source asked for is a path that is not there, and not its own."""
+    from store.runs import last_root  # noqa: PLC0415
+
+    for request in requests if len(requests) == 1 else ():
+        own = last_root(store, request.tenant, request.source) == str(request.root)
+        if not own and not request.root.exists():
+            raise stop(Exit.WRONG_USE, f"{request.root} is not there.")
 
 
 def _say(request: SyncRequest, error: Exception) -> int:
@@ -237,19 +254,32 @@ def _say(request: SyncRequest, error: Exception) -> int:
     return ended.exit_code
 
 
-def _plan(settings: Settings, requests: list[SyncRequest], as_json: bool) -> int:
+def _plan(
+    settings: Settings, requests: list[SyncRequest], *, as_json: bool, root_moved: bool
+) -> int:
     from flows.opening import open_from  # noqa: PLC0415
     from flows.planning import plan_sync  # noqa: PLC0415
     from flows.report_tables import print_plan  # noqa: PLC0415
+    from flows.syncing import SourceMoved, check_root  # noqa: PLC0415
 
+    worst, plans = 0, []
     with open_from(settings) as store:
-        plans = [plan_sync(store, request) for request in requests]
-    if as_json:
+        _refuse_nowhere(store, requests)
+        for request in requests:
+            try:
+                check_root(store, request, root_moved=root_moved)
+            except SourceMoved as exc:
+                worst = max(worst, _say(request, exc), key=_severity)
+                continue
+            plan = plan_sync(store, request)
+            plans.append(plan)
+            if not as_json:
+                print_plan(request, plan, console())
+            if plan["withheld"]:
+                worst = max(worst, int(Exit.DONE_BUT), key=_severity)
+    if as_json and plans:
         typer.echo(json.dumps(_joined(plans)))
-    else:
-        for request, plan in zip(requests, plans, strict=True):
-            print_plan(request, plan, console())
-    return int(Exit.DONE_BUT) if any(plan["withheld"] for plan in plans) else 0
+    return worst
 
 
 def _severity(code: int) -> int:

@@ -36,6 +36,7 @@ def versions(
     with told():
         from flows.opening import open_from  # noqa: PLC0415
         from flows.settings import Settings, hide_password  # noqa: PLC0415
+        from store.promotions import aliases  # noqa: PLC0415
         from store.runs import recent_runs  # noqa: PLC0415
         from store.versions import list_versions  # noqa: PLC0415
 
@@ -43,6 +44,7 @@ def versions(
         with open_from(loaded) as store:
             rows = list_versions(store, index)
             _compare(store, rows, loaded.versions.keep_previous_days)
+            others = [] if rows else list(aliases(store))
             latest = recent_runs(store, 10) if runs else []
             where = hide_password(store.url)
     if as_json:
@@ -56,6 +58,8 @@ def versions(
     out = Console(highlight=False)
     if rows:
         _print_versions(rows, out)
+    elif others:
+        out.print(f"There is no index {index}. There are: {', '.join(others)}.", markup=False)
     else:
         out.print(
             "No version yet. Make one: mucluc sync ./documents --tenant acme --acl role:staff"

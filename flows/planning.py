@@ -45,6 +45,8 @@ def plan_sync(store: Store, request: SyncRequest) -> dict[str, Any]:
             "gone": len(found.gone),
             "quarantined": len(found.problems) + len(aside),
         },
+        "listed": len(listing.files),
+        "problems": list(listing.problems),
         "withheld": {"deletions": len(found.withheld), "why": found.withheld_why}
         if found.withheld
         else {},

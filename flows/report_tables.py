@@ -13,6 +13,7 @@ from flows.report import Report
 from flows.request import SyncRequest
 from flows.settings_tables import DEFAULT_INDEX
 from parsers.registry import REASONS as PARSER_REASONS
+from sources.files import PARTIAL
 from sources.files import REASONS as SOURCE_REASONS
 from sources.files import WARNINGS as SOURCE_WARNINGS
 from store import publishing
@@ -113,17 +114,22 @@ def _print_quarantine(store: Store, request: SyncRequest, out: Console, *, named
     out.print(table)
 
 
+def _why_withheld(why: str) -> str:
+    # A listing that failed half-way proves nothing, whoever confirms it.
+    if why == "partial_listing":
+        return "the listing was not complete, so they stay until one is."
+    return (
+        "that is a large part of the source, so they stay. If they are really gone: mucluc sync "
+        "--confirm-deletions"
+    )
+
+
 def _print_withheld(report: Report, out: Console) -> None:
     withheld = report.withheld
     if "deletions" in withheld:
-        why = (
-            "the listing was not complete"
-            if withheld["why"] == "partial_listing"
-            else "that is a large part of the source"
-        )
         out.print(
             f"[yellow]withheld[/]  {withheld['deletions']} documents are missing from the listing, "
-            f"but {why}, so they stay. If they are really gone: mucluc sync --confirm-deletions"
+            f"but {_why_withheld(withheld['why'])}"
         )
     if "waiting" in withheld:
         out.print(
@@ -180,13 +186,17 @@ def _print_beside(request: SyncRequest, report: Report, out: Console) -> None:
 def print_plan(request: SyncRequest, plan: dict[str, Any], out: Console) -> None:
     """What a dry run found."""
     out.print(f"[bold]{request.tenant} / {request.source}[/]: nothing was changed")
+    for code in plan["problems"]:
+        out.print(Text("note  ", "yellow") + Text(f"{request.root}: {PARTIAL[code]}"))
+    if not plan["problems"] and not plan["listed"]:
+        out.print(Text("note  ", "yellow") + Text(f"{request.root} holds no document."))
     for name, uris in plan["uris"].items():
         for uri in uris:
             out.print(Text(f"  {name:<12}") + Text(uri))
     counts = ", ".join(f"{count} {name}" for name, count in plan["documents"].items())
     out.print(counts)
-    if plan["withheld"]:
+    if withheld := plan["withheld"]:
         out.print(
-            f"[yellow]would be withheld[/]  {plan['withheld']['deletions']} deletions "
-            f"({plan['withheld']['why']}); see --confirm-deletions"
+            f"[yellow]would be withheld[/]  {withheld['deletions']} documents are missing from "
+            f"the listing, but {_why_withheld(withheld['why'])}"
         )

@@ -9,7 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from flows.answering import asking_of
-from flows.errors import CannotRun
+from flows.errors import CannotRun, first_version_of
 from flows.filling import FillRequest
 from flows.job import enter
 from flows.judging import PromoteJob, PromotionReport
@@ -45,7 +45,8 @@ def versions_for(store: Store, index: str, name: str, alias: str) -> tuple[Versi
     active = active_version(store, index)
     if active is None:
         raise CannotRun(
-            f"index {index} has no active version yet.", "Its first one is made by: mucluc sync"
+            f"index {index} has no active version yet.",
+            first_version_of(index, promotions.aliases(store)),
         )
     version = named_version(store, index, name)
     if version is None or version.state not in {"building", "ready"}:

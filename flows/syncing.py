@@ -64,9 +64,7 @@ def run_sync(
     Raises LockHeldError (another run holds the source), SourceMoved, SyncFailed. Prefect's
     surroundings must be configured (``flows.prefect_env.configure``).
     """
-    before = last_root(store, request.tenant, request.source)
-    if before is not None and before != str(request.root) and not root_moved:
-        raise SourceMoved(before)
+    check_root(store, request, root_moved=root_moved)
     request = with_model_of_index(store, request)
     with StageProgress(shown=shown) as progress:
         job = open_job(store, request, progress)
@@ -78,6 +76,13 @@ def run_sync(
             go_on()
             job.run.close(store, "failed" if report.failed else "done", report.to_json())
     return report
+
+
+def check_root(store: Store, request: SyncRequest, *, root_moved: bool = False) -> None:
+    """Raises SourceMoved where the source was last read from another folder."""
+    before = last_root(store, request.tenant, request.source)
+    if before is not None and before != str(request.root) and not root_moved:
+        raise SourceMoved(before)
 
 
 def with_model_of_index(store: Store, request: SyncRequest) -> SyncRequest:
@@ -93,11 +98,6 @@ def settings_file() -> Path | None:
     """The settings file that a scheduled run's environment names, if it names one."""
     named = os.environ.get(SETTINGS_FILE)
     return Path(named) if named else None
-
-
-def known(store: Store, request: SyncRequest) -> bool:
-    """Whether this source was ever read."""
-    return last_root(store, request.tenant, request.source) is not None
 
 
 def sync_all(settings: Settings | None = None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -155,11 +156,18 @@ def _pairs(ranked: list[tuple[UUID, float]] | tuple[tuple[UUID, float], ...]) ->
 
 
 class NoActiveVersion(Exception):
-    """No version of this index is searchable yet."""
+    """No version is behind this alias of an index, or there is no such index.
 
-    def __init__(self, index: str) -> None:
+    ``known`` are the aliases by the indexes there are, for an operator to be told.
+    """
+
+    def __init__(
+        self, index: str, alias: str = "active", known: Mapping[str, tuple[str, ...]] | None = None
+    ) -> None:
         super().__init__("the index has no active version")
         self.index = index
+        self.alias = alias
+        self.known = dict(known or {})
 
 
 class NoSuchVersion(Exception):

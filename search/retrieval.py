@@ -32,6 +32,7 @@ from search.variants import VariantWriter
 from search.waiting import Deadline, Pending, StillRunning
 from search.weighting import DENSE, TEXT, VARIANT, weights
 from store.database import Store
+from store.promotions import aliases
 from store.reader import Identity, Reader, Scope, read_as
 
 RERANK = "rerank"
@@ -63,7 +64,7 @@ def retrieve(
             tenant=request.tenant, principals=request.principals, as_of=request.as_of
         )
         with read_as(store, identity) as reader:
-            version = _version(reader, request)
+            version = _version(store, reader, request)
             trace.version, trace.model = version["name"], version["recipe"]["model"]
             finder = Finder(
                 reader=reader,
@@ -102,7 +103,7 @@ def scope_of(request: SearchRequest, query: ParsedQuery) -> Scope:
     )
 
 
-def _version(reader: Reader, request: SearchRequest) -> dict[str, Any]:
+def _version(store: Store, reader: Reader, request: SearchRequest) -> dict[str, Any]:
     if request.version is not None:
         named = reader.resolve_version(request.index, request.version)
         if named is None:
@@ -110,7 +111,7 @@ def _version(reader: Reader, request: SearchRequest) -> dict[str, Any]:
         return named
     version = reader.resolve(request.index, request.alias)
     if version is None:
-        raise NoActiveVersion(request.index)
+        raise NoActiveVersion(request.index, request.alias, aliases(store))
     return version
 
 

@@ -24,6 +24,7 @@ from search.why_commands import again
 from search.why_documents import Check, Expected, document_checks
 from store import explaining
 from store.database import Store
+from store.promotions import aliases
 
 DEEP = 1000  # ranks are looked for down to here
 
@@ -100,7 +101,7 @@ def explain(
     version = explaining.version_facts(store, request.index, request.alias, request.version)
     if version is None:
         raise (
-            NoActiveVersion(request.index)
+            NoActiveVersion(request.index, request.alias, aliases(store))
             if request.version is None
             else NoSuchVersion(request.index)
         )

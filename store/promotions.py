@@ -38,6 +38,13 @@ class Swap:
     behind: int = 0
 
 
+def aliases(store: Store) -> dict[str, tuple[str, ...]]:
+    """The indexes there are, and the aliases of each."""
+    with store.reading() as connection:
+        rows = connection.execute(query("aliases")).fetchall()
+    return {row["index_name"]: tuple(row["aliases"]) for row in rows}
+
+
 def promote(
     store: Store,
     run: int,

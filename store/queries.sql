@@ -35,6 +35,13 @@ select options ->> 'root' as root from mucluc.run
 where kind = 'sync' and tenant = %(tenant)s and source = %(source)s and state = 'done'
 order by id desc limit 1;
 
+-- name: aliases
+-- The indexes there are, and the aliases of each.
+select v.index_name, coalesce(array_agg(distinct a.name order by a.name)
+                              filter (where a.name is not null), '{}') as aliases
+from mucluc.index_version v left join mucluc.alias a on a.version_id = v.id
+group by v.index_name order by v.index_name;
+
 -- name: recent_runs
 -- The last runs, newest first: interrupted is a failed one that said so, lost also one that counts
 -- as running while nobody holds its lock.

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from commands import PATIENCE, environment, last_line, mucluc, servers_of, start
 from conftest import SECRET
-from syncs import NOW, content, rows
+from syncs import NOW, content, rows, sync
 from typer.testing import CliRunner, Result
 
 from flows.cli import app
@@ -110,6 +110,8 @@ def test_init_writes_settings_that_load_and_overwrites_nothing() -> None:
         (("sync", ".", "--tenant", "acme", "--model", "gpt"), "model"),
         (("sync",), "nothing to sync"),
         (("sync", "--tenant", "nobody"), "nothing to sync"),
+        (("sync", "--acl", "role:hr"), "mucluc sync PATH --tenant acme --acl role:hr"),
+        (("sync", "absent", "--tenant", "acme", "--dry-run"), "is not there"),
         (("search", "x"), "tenant"),
         (("search", "x", "--tenant", "acme", "--as-of", "yesterday"), "yesterday"),
         (("search", "x", "--tenant", "acme", "--k", "0"), "--k"),
@@ -189,6 +191,34 @@ def test_a_dry_run_says_what_would_change_and_changes_nothing(
     assert rows(store, "select * from mucluc.run") == []
     assert rows(store, "select * from mucluc.index_version") == []
     assert "errors.md" in call(*sync_arguments(docs), "--dry-run").output
+
+
+def test_a_dry_run_on_a_wrong_path_says_so_before_it_counts_deletions(
+    here: dict[str, str], store: Store, docs: Path
+) -> None:
+    for n in range(30):
+        (docs / f"note-{n}.md").write_text(f"# Note {n}\n\nWords.\n")
+    sync(store, docs, source="shared-documents")
+    empty = docs.with_name("empty")
+    empty.mkdir()
+
+    def dry(path: Path, *more: str) -> tuple[int, str]:
+        done = call(*sync_arguments(path), "--source", "shared-documents", "--dry-run", *more)
+        return done.exit_code, " ".join(done.output.split())
+
+    code, said = dry(empty)
+    assert (code, "was last read from" in said, "--root-moved" in said) == (2, True, True)
+    code, said = dry(empty.with_name("typo"))
+    assert (code, "is not there" in said) == (2, True)
+    code, said = dry(empty, "--root-moved")
+    assert code == 3
+    assert said.index("holds no document") < said.index("--confirm-deletions")
+    docs.rename(docs.with_name("elsewhere"))
+    code, said = dry(docs)
+    assert code == 3
+    assert "not there or cannot be opened" in said
+    assert "they stay until one is" in said
+    assert "--confirm-deletions" not in said  # which would not help
 
 
 def test_another_run_on_the_source_ends_with_4(

@@ -91,6 +91,27 @@ def test_wrong_use_is_said(arguments: tuple[str, ...], words: str) -> None:
 
 
 @pytest.mark.usefixtures("here")
+def test_an_unknown_index_or_alias_is_answered_with_those_there_are(
+    store: Store, tmp_path: Path
+) -> None:
+    write(tmp_path / "docs", "note.md", "# Note\n\nWords.\n")
+    empty = call("search", "x", *STAFF, "--index", "english")
+    assert (empty.exit_code, "--index english" in " ".join(empty.output.split())) == (1, True)
+    sync(store, tmp_path / "docs")
+    sync(store, tmp_path / "docs", index="german", source="more")
+    why = ("--expect", "note.md")
+    for command, more in (("search", ()), ("why", why), ("versions", None), ("backfill", None)):
+        asked = (command, "x", *STAFF, *more) if more is not None else (command,)
+        named = ("english",) if command == "versions" else ("--index", "english")
+        said = " ".join(call(*asked, *named).output.split())
+        assert "german, main" in said, said
+    for command, more in (("search", ()), ("why", why)):
+        done = call(command, "x", *STAFF, *more, "--index", "main@canary")
+        assert done.exit_code == 2
+        assert "no alias canary. It has: active." in " ".join(done.output.split())
+
+
+@pytest.mark.usefixtures("here")
 def test_a_wrong_glossary_names_its_file_and_line() -> None:
     Path("mucluc.toml").write_text('[search]\nglossary = "words.yaml"\n')
     Path("words.yaml").write_text("PTO: [a]\nSLA: []\n")

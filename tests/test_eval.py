@@ -274,7 +274,7 @@ def test_a_comparison_that_advises_to_roll_back_ends_with_1(golden: Path, tmp_pa
         (("--version", "v9"), "no version v9"),
         (("--against", "v9"), "no version v9"),
         (("--against", "absent.json"), "absent.json cannot be read"),
-        (("--index", "other"), "nothing to search yet"),
+        (("--index", "other"), "no index other. There are: main"),
         (("--tag", "nonsense"), "no question has these tags"),
     ],
 )
