@@ -28,13 +28,18 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What filling would cost. ``chunks`` and ``embeddings`` are estimates for another chunker."""
+    """What filling would cost.
+
+    ``exact`` says that every chunk and its context are there already, so that ``chunks`` and
+    ``embeddings`` (texts of which the memo holds none) are counted and not estimated.
+    """
 
     revisions: int
     bytes: int
     parses: int
     chunks: int
     embeddings: int
+    exact: bool
 
 
 def lock_key(version: int) -> str:
@@ -70,12 +75,8 @@ def estimate(
 ) -> Estimate:
     """What it would cost to give revisions of ``like`` to a version of this recipe.
 
-    ``parsers`` are ids by suffix. An upper bound where a title was restated since.
+    ``parsers`` are ids by suffix.
     """
-    same_texts = (recipe.chunking_id, recipe.context_id) == (
-        like.recipe["chunking_id"],
-        like.recipe["context_id"],
-    )
     with store.transaction() as connection:
         row = connection.execute(
             query("estimate_lacking"),
@@ -84,7 +85,7 @@ def estimate(
                 "revisions": [revision for revision, _ in lacking],
                 "suffixes": list(parsers),
                 "parsers": list(parsers.values()),
-                "same_texts": same_texts,
+                "chunking": recipe.chunking_id,
                 "context": recipe.context_id,
                 "model": recipe.fingerprint,
             },
@@ -97,6 +98,7 @@ def estimate(
         parses=row["parses"],
         chunks=row["chunks"],
         embeddings=row["embeddings"],
+        exact=row["exact"],
     )
 
 

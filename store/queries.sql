@@ -569,31 +569,51 @@ order by d.tenant, d.source, d.id, r.sequence;
 
 -- name: estimate_lacking
 -- What it would cost to give these revisions to a version: those without elements of today's
--- parsers, those without chunks of its recipe, and chunks (as another version has them) whose text
--- its model never embedded for the tenant.
+-- parsers, their chunks, and the texts that its model never embedded for the tenant. Of a revision
+-- that was never cut by its recipe, the chunks of another version stand in; then it is no exact count.
 with wanted as (
-  select p.revision_id, p.cut_id, d.tenant, r.suffix
+  select p.revision_id, p.cut_id, d.tenant, t.parser
   from mucluc.published p
   join mucluc.revision r on r.id = p.revision_id join mucluc.document d on d.id = p.document_id
+  left join unnest(%(suffixes)s::text[], %(parsers)s::text[]) as t(suffix, parser)
+    on t.suffix = r.suffix
   where p.version_id = %(like)s and p.revision_id = any(%(revisions)s::uuid[])
+), own as (  -- cuts of its recipe, by their names (store.stages.cut_id)
+  select distinct on (w.revision_id) w.revision_id, c.cut_id
+  from wanted w
+  join mucluc.parse x on x.revision_id = w.revision_id and split_part(x.parser_id, ' ', 1) = w.parser
+  cross join lateral (select left(encode(sha256(convert_to(x.parser_id, 'UTF8') || '\x00'::bytea
+    || convert_to(%(chunking)s, 'UTF8')), 'hex'), 16) as cut_id) c
+  where exists (select 1 from mucluc.revision_chunk rc
+                where rc.revision_id = w.revision_id and rc.cut_id = c.cut_id)
 ), placed as (
-  select distinct w.tenant, rc.chunk_id
-  from wanted w join mucluc.revision_chunk rc on rc.revision_id = w.revision_id
-                                             and rc.cut_id = w.cut_id)
+  select w.tenant, rc.chunk_id, bool_or(o.cut_id is not null) as cut
+  from wanted w left join own o on o.revision_id = w.revision_id
+  join mucluc.revision_chunk rc on rc.revision_id = w.revision_id
+                               and rc.cut_id = coalesce(o.cut_id, w.cut_id)
+  group by w.tenant, rc.chunk_id
+), texts as (  -- a chunk that the other version shows in the same context has that one
+  select c.tenant, c.chunk_id, c.cut, k.embedding_key as key
+  from placed c left join lateral (
+    select k.embedding_key from mucluc.context k
+    left join mucluc.entry e on e.chunk_id = k.chunk_id and e.version_id = %(like)s
+                            and e.input_sha256 = k.input_sha256
+    where k.chunk_id = c.chunk_id and k.context_id = %(context)s
+    order by e.chunk_id is null, exists (
+      select 1 from mucluc.embedding_memo m
+      where m.tenant = c.tenant and m.model = %(model)s and m.key = k.embedding_key)
+    limit 1) k on c.cut
+)
 select (select count(*) from wanted w
-        join unnest(%(suffixes)s::text[], %(parsers)s::text[]) as t(suffix, parser)
-          on t.suffix = w.suffix
-        where not exists (select 1 from mucluc.parse x where x.revision_id = w.revision_id
-                          and split_part(x.parser_id, ' ', 1) = t.parser)) as parses,
-       (select count(*) from placed) as chunks,
-       (select count(*) from placed c
-        where not %(same_texts)s or not exists (
-          select 1 from mucluc.entry e
-          join mucluc.context k on k.chunk_id = e.chunk_id and k.input_sha256 = e.input_sha256
-                               and k.context_id = %(context)s
-          join mucluc.embedding_memo m on m.tenant = e.tenant and m.model = %(model)s
-                                      and m.key = k.embedding_key
-          where e.chunk_id = c.chunk_id and e.version_id = %(like)s)) as embeddings;
+        where w.parser is not null
+          and not exists (select 1 from mucluc.parse x where x.revision_id = w.revision_id
+                          and split_part(x.parser_id, ' ', 1) = w.parser)) as parses,
+       (select count(*) from texts) as chunks,
+       (select count(distinct (t.tenant, coalesce(t.key, uuid_send(t.chunk_id)))) from texts t
+        where t.key is null or not exists (
+          select 1 from mucluc.embedding_memo m
+          where m.tenant = t.tenant and m.model = %(model)s and m.key = t.key)) as embeddings,
+       (select coalesce(bool_and(t.key is not null), true) from texts t) as exact;
 
 -- name: tenants_of_version
 -- Whose entries a version has.

@@ -267,14 +267,40 @@ def test_the_dry_run_tells_the_cost_and_changes_nothing(
     assert content(store) == before
     assert len(list_versions(store)) == 1
     report = backfill(store, model="hashing:32")
-    assert plan["embeddings"] >= report.made["embeddings"] > 0
-    assert plan["embeddings"] == plan["chunks"]
+    assert plan["embeddings"] == report.made["embeddings"] > 0
+    assert plan["exact"]
     done = _plan(store, settings, {"embedding.model": "hashing:32"})
     assert (done["revisions"], done["embeddings"], done["opened"]) == (0, 0, True)
     copy = _plan(store, settings, {"embedding.model": "hashing:64"}, name="copy")
     assert (copy["revisions"], copy["embeddings"]) == (8, 0)
     with upgraded("markdown"):
         assert _plan(store, settings, {})["parses"] == 7
+
+
+@pytest.mark.parametrize("asked", [{}, {"chunking.body_budget": "60"}])
+@pytest.mark.parametrize("stage", ["embed", "write"])
+def test_the_dry_run_counts_what_an_interrupted_run_left_to_do(
+    store: Store, docs: Path, stage: str, asked: dict[str, str]
+) -> None:
+    change_everything(store, docs)
+    recipe = {key.rpartition(".")[2]: int(value) for key, value in asked.items()}
+    batches: list[str] = []
+
+    def interrupt(name: str) -> None:
+        batches.append(name)
+        if batches.count(stage) == 2:
+            raise KeyboardInterrupt
+
+    changes = {"embedding.model": "hashing:32", **asked}
+    first = _plan(store, Settings(), changes)
+    assert first["exact"] == (not asked)  # what another chunker will make nobody knows
+    with pytest.raises(KeyboardInterrupt):
+        backfill(store, interrupt, model="hashing:32", limits={"batch_documents": 3}, **recipe)
+    plan = _plan(store, Settings(), changes)
+    assert 0 < plan["embeddings"] < first["embeddings"]
+    report = backfill(store, model="hashing:32", **recipe)
+    if plan["exact"]:
+        assert plan["embeddings"] == report.made["embeddings"]
 
 
 def _plan(
