@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from evals.golden_run import GoldenResult, GoldenRun, segments
+from store.words import count
 
 EVERYTHING = "all questions"
 MEASURES = ("recall@10", "mrr@10", "ndcg@10", "context_precision")
@@ -217,7 +218,8 @@ def verdict(comparison: Comparison, *, least: int = LEAST_QUESTIONS) -> Verdict:
         if d.measure in GATED and d.n < least and d.change < 0
     ]
     lost = sum(item.measure not in PROMISES for item in comparison.lost)
-    warnings = [*([f"{lost} questions find less within ten results"] if lost else []), *small]
+    said = count(lost, "question finds", "questions find")
+    warnings = [*([f"{said} less within ten results"] if lost else []), *small]
     return Verdict(
         passed=not reasons,
         decision=_decision(comparison, bool(reasons)),

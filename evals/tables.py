@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.table import Table
-
+from evals.columns import EMPTY, Figures
 from evals.metrics import CUTS, MEASURES
 from evals.paired import GATED, Comparison
 from evals.retrieval import RETRIEVERS
@@ -16,29 +15,24 @@ ALL_MEASURES = (*MEASURES, *(f"answer@{k}" for k in CUTS))
 
 def percent(value: float | None) -> str:
     """Write a share as percent with one digit, or a dash where nothing was measured."""
-    return "–" if value is None else f"{100 * value:.1f}"
+    return EMPTY if value is None else f"{100 * value:.1f}"
 
 
-def figures_table(figures: Mapping[str, Any]) -> Table:
+def figures_table(figures: Mapping[str, Any]) -> Figures:
     """Draw one row a retriever."""
-    grid = Table("", title="retrieval, percent")
-    for name in ALL_MEASURES:
-        grid.add_column(name, justify="right")
+    grid = Figures("retrieval, percent", ["", *ALL_MEASURES])
     for retriever in RETRIEVERS:
         row = figures[retriever]
-        grid.add_row(retriever, *(percent(row.get(name)) for name in ALL_MEASURES))
+        grid.add(retriever, *(percent(row.get(name)) for name in ALL_MEASURES))
     return grid
 
 
-def segments_table(figures: Mapping[str, Any], measure: str = "recall@10") -> Table:
+def segments_table(figures: Mapping[str, Any], measure: str = "recall@10") -> Figures:
     """Draw one row a tag: a measure for each retriever."""
-    grid = Table("tag", title=f"{measure} by tag, percent")
-    grid.add_column("questions", justify="right")
-    for retriever in RETRIEVERS:
-        grid.add_column(retriever, justify="right")
+    grid = Figures(f"{measure} by tag, percent", ["tag", "questions", *RETRIEVERS])
     for name, row in figures["tags"].items():
         cells = [percent(row[retriever].get(measure)) for retriever in RETRIEVERS]
-        grid.add_row(name, str(row["n"]), *cells)
+        grid.add(name, str(row["n"]), *cells)
     return grid
 
 
@@ -56,26 +50,22 @@ GOLDEN = {
 }
 
 
-def golden_table(figures: Mapping[str, Any]) -> Table:
+def golden_table(figures: Mapping[str, Any]) -> Figures:
     """Draw a golden set's figures: over all questions, and a row a tag."""
-    grid = Table("", title="golden set, percent")
-    grid.add_column("n", justify="right")
-    for name in GOLDEN.values():
-        grid.add_column(name, justify="right")
+    grid = Figures("golden set, percent", ["", "n", *GOLDEN.values()], keys=2)
     for name, row in {"all questions": figures, **figures["tags"]}.items():
         cells = [percent(row.get(measure)) for measure in GOLDEN]
-        grid.add_row(name, str(row["n"]), *cells, style="bold" if row is figures else "")
+        grid.add(name, str(row["n"]), *cells, style="bold" if row is figures else "")
     return grid
 
 
-def differences_table(comparison: Comparison, measures: tuple[str, ...] = GATED) -> Table:
+def differences_table(comparison: Comparison, measures: tuple[str, ...] = GATED) -> Figures:
     """Draw what changed: a row a segment and gated measure."""
-    grid = Table("segment", "measure", title="before and after, percent")
-    for name in ("n", "before", "after", "change", "interval"):
-        grid.add_column(name, justify="right")
+    headings = ["segment", "measure", "n", "before", "after", "change", "interval"]
+    grid = Figures("before and after, percent", headings, keys=2)
     for d in comparison.differences:
         if d.measure in measures:
-            grid.add_row(
+            grid.add(
                 d.segment,
                 d.measure,
                 str(d.n),

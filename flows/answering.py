@@ -26,6 +26,7 @@ from store.errors import StoreError
 from store.gates import Gate
 from store.golden import StoredQuestion
 from store.versions import Recipe, Version
+from store.words import count
 
 NAME = "evaluation"
 ADVICE = {
@@ -175,7 +176,9 @@ def _judge(asked: Interleaved, asking: Asking, figures: dict[str, Any]) -> Gate:
     warnings = [*judged.warnings, *([slow] if slow and not asking.latency_refuses else [])]
     n = len(asked.after.results)
     if n < LEAST_QUESTIONS:
-        warnings.append(f"{n} questions, fewer than {LEAST_QUESTIONS}: no fall can be told")
+        warnings.append(
+            f"{count(n, 'question')}, fewer than {LEAST_QUESTIONS}: no fall can be told"
+        )
     return Gate(
         name=NAME,
         passed=not wrong,
@@ -206,7 +209,7 @@ def _right(
 ) -> str:
     left = ", ".join(f"{figures[name]} {name}" for name in ("gone", "voided") if figures[name])
     said = [
-        f"{n} questions were asked"
+        f"{count(n, 'question was', 'questions were')} asked"
         + (f" (not asked: {left})" if left else "")
         + (", and answered as well" if not lost else f", of which {lost} find less"),
         f"p95 {asked.p95_ratio:.2f} times the active version's",

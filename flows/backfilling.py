@@ -26,6 +26,7 @@ from store import filling
 from store.database import Store
 from store.promotions import aliases
 from store.versions import Recipe, Version, active_version, named_version, open_version, version_for
+from store.words import parts
 
 # What --set takes: a setting of [recipe], also by the name of the stage that it concerns.
 SETTABLE = {
@@ -99,7 +100,7 @@ def target_of(
         missing = obstacles(kept.recipe)
         if missing:
             raise CannotRun(
-                f"the recipe of {name} cannot be run here any more ({', '.join(missing)}).",
+                f"the recipe of {name} cannot be run here any more ({parts(missing)}).",
                 "Build one of today's recipe: mucluc backfill",
             )
         recipe = Recipe.from_json(kept.recipe)
@@ -113,8 +114,8 @@ def target_of(
         ) from None
     if kept is not None and (differs := recipe.differences(kept.recipe)):
         raise CannotRun(
-            f"version {name} was begun with another recipe ({', '.join(differs)}), and a recipe "
-            "never changes.",
+            f"version {name} was begun with another recipe (it differs in: "
+            f"{parts(differs, recipe.to_json(), kept.recipe)}), and a recipe never changes.",
             "Leave --set away to go on with it, or give the new one another --name.",
         )
     if name is None:
@@ -191,13 +192,19 @@ def plan_backfill(
     cost = filling.estimate(
         store, target.recipe, like=target.active, lacking=lacking, parsers=parsers
     )
+    differs = target.recipe.differences(target.active.recipe)
     speed = describe_speed(load(target.recipe.model)) if cost.embeddings else 1.0
     return {
         "dry_run": True,
         "index": target.index,
-        "version": target.version.name if target.version else target.name,
+        "version": target.version.name
+        if target.version
+        else target.name or filling.next_name(store, target.index),
         "opened": target.version is not None,
-        "differs": list(target.recipe.differences(target.active.recipe)),
+        "nothing_to_do": target.nothing_to_do,
+        "active": target.active.name,
+        "differs": list(differs),
+        "differs_in": parts(differs, target.recipe.to_json(), target.active.recipe),
         "model": target.recipe.model,
         **asdict(cost),
         "seconds_embedding": round(cost.embeddings / speed, 1),

@@ -10,6 +10,7 @@ import typer
 
 from flows.cli_errors import GO_ON, VERSION_BUSY, Exit, console, stop, stoppable, told
 from flows.cli_options import AsJson, SettingsFile
+from store.words import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,7 +90,10 @@ def backfill(
                 target = target_of(store, loaded, index, name, _pairs(changes or []))
                 if dry_run:
                     plan = plan_backfill(store, loaded, target, only, day)
-                    _print_plan(plan, console())
+                    if target.nothing_to_do:
+                        _say_nothing_to_do(target)
+                    else:
+                        _print_plan(plan, console())
                     _json(plan, as_json)
                     return
                 if target.nothing_to_do:
@@ -133,26 +137,40 @@ def _json(found: dict[str, Any], wanted: bool) -> None:
 
 def _say_nothing_to_do(target: Target) -> None:
     console().print(
-        f"The active version {target.active.name} of index {target.index} has this recipe, so "
-        "there is nothing to build. Another recipe: --set embedding.model=…; a copy of this one: "
-        "--name NAME"
+        f"There is nothing to build: {target.active.name}, the active version of index "
+        f"{target.index}, has this recipe. Another recipe: --set embedding.model=…; a copy of "
+        "this one: --name NAME"
     )
 
 
 def _print_plan(plan: dict[str, Any], out: Console) -> None:
-    verb = "goes on with" if plan["opened"] else "would open"
+    flag = "" if plan["index"] == "main" else f" --index {plan['index']}"
+    verb = "go on with" if plan["opened"] else "open"
     out.print(
-        f"A backfill {verb} version {plan['version'] or 'of the next name'} of index "
-        f"{plan['index']}; nothing was changed."
-    )
-    out.print(f"  differs from the active one in: {', '.join(plan['differs']) or 'nothing'}")
-    out.print(
-        f"  {plan['revisions']:,} revisions, {plan['parses']:,} of them to be parsed again, about "
-        f"{plan['chunks']:,} chunks"
+        f"A backfill would {verb} version {plan['version']} of index {plan['index']}. "
+        "Nothing was changed."
     )
     out.print(
-        f"  about {plan['embeddings']:,} embeddings to make with {plan['model']}: "
-        f"{plan['seconds_embedding']:,.0f} s here"
+        f"  it differs from the active {plan['active']} in: {plan['differs_in']}"
+        if plan["differs"]
+        else f"  it is a copy of the active {plan['active']}: the same recipe"
+    )
+    if not plan["revisions"]:
+        lacks = f"  it lacks nothing that was asked for. Next: mucluc promote {plan['version']}"
+        out.print(lacks + flag)
+        return
+    about = "" if plan["exact"] else "about "
+    again = count(plan["parses"], "file") if plan["parses"] else "no file"
+    out.print(
+        f"  {count(plan['revisions'], 'revision')} to fill in, {about}"
+        f"{count(plan['chunks'], 'chunk')}; {again} to be parsed again"
+    )
+    made = count(plan["embeddings"], "embedding")
+    seconds = plan["seconds_embedding"]
+    out.print(
+        f"  {about}{made} to make with {plan['model']}: about {max(seconds, 1):,.0f} s here"
+        if plan["embeddings"]
+        else f"  no embedding to make: {plan['model']} has seen all of it"
     )
 
 
@@ -169,8 +187,8 @@ def _print_report(report: FillReport, out: Console) -> None:
     out.print(table)
     if report.older_parses:
         out.print(
-            f"[yellow]note[/]  {report.older_parses} revisions of the past keep the elements of an "
-            "older parser: their bytes are gone."
+            f"[yellow]note[/]  {count(report.older_parses, 'revision')} of the past: elements of "
+            "an older parser are kept, the bytes are gone."
         )
     for item in report.not_transferable:
         out.print(
@@ -180,7 +198,7 @@ def _print_report(report: FillReport, out: Console) -> None:
     for code in report.failed:
         out.print(f"[red]failed[/]  a batch failed ({code}); run the same command again")
     if report.missing:
-        out.print(f"It lacks {report.missing} documents of the active version.")
+        out.print(f"It lacks {count(report.missing, 'document')} of the active version.")
     elif not report.failed:
         flag = "" if report.index == "main" else f" --index {report.index}"
         out.print(

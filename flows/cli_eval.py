@@ -13,6 +13,7 @@ import typer
 
 from flows.cli_errors import Exit, console, stop, told
 from flows.cli_options import SettingsFile
+from store.words import count
 
 if TYPE_CHECKING:
     from evals.benchmark import Benchmark
@@ -164,7 +165,10 @@ def _chosen(
             Exit.WRONG_USE, "no question has these tags.", f"The set's tags: {', '.join(known)}"
         )
     if found.unjudged:
-        console().print(f"{found.unjudged} questions have no passage in {qrels} and are left out.")
+        console().print(
+            f"{count(found.unjudged, 'question without a passage', 'questions without a passage')} "
+            f"in {qrels}: left out."
+        )
     return replace(found, questions=tuple(chosen[:limit]))
 
 
@@ -227,11 +231,12 @@ def _print(figures: dict[str, Any]) -> None:
         out.print(segments_table(figures))
     times = f"hybrid p50 {figures['p50_ms']:.0f} ms, p95 {figures['p95_ms']:.0f} ms"
     out.print(
-        f"{figures['n']} questions, {figures['chunks']} chunks, model {figures['model']}; {times}, "
+        f"{count(figures['n'], 'question')}, {count(figures['chunks'], 'chunk')}, model "
+        f"{figures['model']}; {times}, "
         f"without embedding the question"
     )
     if figures["moved_days"]:
         out.print(
-            f"{figures['moved_days']} questions without a day were asked for a day on which "
-            "their document holds"
+            f"{count(figures['moved_days'], 'question')} without a day: asked for one on which "
+            "the document holds"
         )

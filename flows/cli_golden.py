@@ -11,6 +11,7 @@ import typer
 
 from flows.cli_errors import Exit, console, stop, told
 from flows.cli_options import AsJson, DryRun, SettingsFile
+from store.words import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -149,7 +150,8 @@ def remove(
             gone = golden.remove(store, index, None if everything else ids, dry_run=dry_run)
     would = "would be " if dry_run else ""
     console().print(
-        f"{len(gone)} of {len(known)} questions of index {index} {would}removed.", markup=False
+        f"{len(gone)} of {count(len(known), 'question')} of index {index} {would}removed.",
+        markup=False,
     )
     if as_json:
         typer.echo(
@@ -174,26 +176,29 @@ def _added(found: Added, index: str, *, dry_run: bool) -> dict[str, Any]:
 def _print_added(found: Added, index: str, out: Console, *, dry_run: bool) -> None:
     would = "would be " if dry_run else ""
     out.print(
-        f"index {index}: {len(found.added)} questions {would}added, {len(found.changed)} "
+        f"index {index}: {count(len(found.added), 'question')} {would}added, {len(found.changed)} "
         f"{would}changed, {len(found.unchanged)} as they were.",
         markup=False,
     )
     notes = (
         (
             found.voided,
-            "stay voided: an erasure took their words. Forget one: mucluc golden remove",
+            ("stays", "stay"),
+            "voided: an erasure took the words. Forget one: mucluc golden remove",
         ),
-        (found.erased, "are not taken: they name a document that was erased"),
-        (found.gone, "expect a document that is not there, and are not asked until it is"),
+        (found.erased, ("is", "are"), "not taken: a document named there was erased"),
+        (found.gone, ("is", "are"), "not asked until an expected document is there"),
         (
             found.unheld,
-            "have a quote that no chunk of the document holds on the question's day, in the "
-            "active version; they count as not answered",
+            ("has", "have"),
+            "a quote that no chunk of the document holds on the question's day, in the active "
+            "version, and so cannot count as answered",
         ),
     )
-    for names, words in notes:
+    for names, (one, many), words in notes:
         if names:
-            out.print(f"[yellow]note[/]  {len(names)} {words}: ", end="")
+            said = count(len(names), f"question {one}", f"questions {many}")
+            out.print(f"[yellow]note[/]  {said} {words}: ", end="")
             out.print(_names(names), markup=False)
 
 

@@ -14,6 +14,7 @@ import typer
 
 from flows.cli_errors import Exit, console, stop, told
 from flows.cli_options import SettingsFile
+from store.words import count
 
 if TYPE_CHECKING:
     from chunkers.chunk import Chunk
@@ -176,8 +177,8 @@ def _print(name: str, parsed: Parsed, chunks: list[Chunk], budget: int) -> None:
     for element in parsed.elements:
         kinds[element.kind.value] = kinds.get(element.kind.value, 0) + 1
     out.rule(Text(name))
-    summary = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-    out.print(Text(f"title: {parsed.title or '–'} · {summary} · {len(chunks)} chunks"))
+    summary = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+    out.print(Text(f"title: {parsed.title or '–'} · {summary} · {count(len(chunks), 'chunk')}"))
     if parsed.warnings:
         out.print(Text("warnings: " + ", ".join(parsed.warnings), style="yellow"))
     for number, chunk in enumerate(chunks, start=1):

@@ -10,6 +10,7 @@ import typer
 
 from flows.cli_errors import VERSION_BUSY, Exit, console, stop, told
 from flows.cli_options import AsJson, SettingsFile
+from store.words import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -145,8 +146,8 @@ def rollback(
             out.print(f"Index {index}: {swap.new} is {alias} again, in place of {swap.old}.")
         if swap.behind:
             out.print(
-                f"[yellow]note[/]  it has {swap.behind} documents in an older form only, or not at "
-                "all. Bring them in: mucluc sync"
+                f"[yellow]note[/]  it has {count(swap.behind, 'document')} in an older form only, "
+                "or not at all. Bring them in: mucluc sync"
             )
         if as_json:
             typer.echo(json.dumps(describe(swap)))

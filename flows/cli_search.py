@@ -22,6 +22,7 @@ from flows.cli_options import (
     SettingsFile,
     Sources,
 )
+from store.words import count
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -231,7 +232,7 @@ def _place(found: Candidate, standing: str) -> Text:
     if found.stale:
         parts.append("a newer revision is in quarantine")
     if found.duplicates:
-        parts.append(f"said {len(found.duplicates)} more times")
+        parts.append(f"said {count(len(found.duplicates), 'more time')}")
     ranks = ", ".join(f"{name} #{rank}" for name, rank in found.ranks.items())
     parts.append(f"score {found.score:.4f} ({ranks})")
     shown = Text(" · ".join(parts), style="dim")

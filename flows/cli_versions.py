@@ -5,16 +5,24 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
 
 from flows.cli_errors import told
 from flows.cli_options import AsJson, SettingsFile
+from store.words import count, local, parts
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from store.database import Store
+
+
+WIDE = 110  # columns, from which on a table of versions shows its figures uncut
+MIB = 1024 * 1024
+# How a run ended, where the database's word says little.
+ENDED = {"lost": "killed or cut off"}
 
 
 def versions(
@@ -47,6 +55,8 @@ def versions(
             others = [] if rows else list(aliases(store))
             latest = recent_runs(store, 10) if runs else []
             where = hide_password(store.url)
+        zone = ZoneInfo(loaded.timezone)
+        rows, latest = [local(r, zone) for r in rows], [local(r, zone) for r in latest]
     if as_json:
         found: dict[str, Any] = {"database": where, "versions": rows}
         if runs:
@@ -66,7 +76,7 @@ def versions(
         )
     if runs:
         _print_runs(latest, out)
-    out.print(f"[dim]database {where}[/]")
+    out.print(f"[dim]times in {loaded.timezone}; database {where}[/]")
 
 
 def _compare(store: Store, rows: list[dict[str, Any]], keep_days: int) -> None:
@@ -83,23 +93,38 @@ def _compare(store: Store, rows: list[dict[str, Any]], keep_days: int) -> None:
         like = active.get(row["index_name"])
         live = row["state"] in {"building", "ready"}
         row["in_step"] = row["id"] in written
-        row["differs"], row["missing"], row["kept_until"] = [], None, None
+        row["differs"], row["differs_in"] = [], ""
+        row["missing"], row["kept_until"] = None, None
         if like is None or like is row:
             continue
         row["differs"] = list(Recipe.from_json(row["recipe"]).differences(like["recipe"]))
+        row["differs_in"] = parts(row["differs"], row["recipe"], like["recipe"])
         row["missing"] = count_lacking(store, row["id"], like=like["id"]) if live else None
         if live and like["from_version"] == row["id"]:
             row["kept_until"] = like["promoted_at"] + timedelta(days=keep_days)
 
 
 def _print_versions(rows: list[dict[str, Any]], out: Console) -> None:
+    if out.width < WIDE:
+        for row in rows:
+            _print_block(row, out)
+    else:
+        _print_table(rows, out)
+    beside = [row for row in rows if row["in_step"] and "active" not in row["aliases"]]
+    if beside:
+        size = sum(row["bytes"] for row in beside) / MIB
+        names = ", ".join(f"{row['index_name']}/{row['name']}" for row in beside)
+        out.print(f"Every sync writes to {names} too ({size:.1f} MiB).")
+
+
+def _print_table(rows: list[dict[str, Any]], out: Console) -> None:
     from rich.table import Table  # noqa: PLC0415
 
     table = Table()
     for name in ("index", "version", "state", "model", "differs in"):
         table.add_column(name, overflow="fold")
     for name in ("documents", "lacks", "chunks", "MiB"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("gates", overflow="fold")
     for row in rows:
         table.add_row(
@@ -107,19 +132,33 @@ def _print_versions(rows: list[dict[str, Any]], out: Console) -> None:
             row["name"],
             _state(row),
             f"{row['recipe']['model']} ({row['dimensions']})",
-            ", ".join(row["differs"]) or "–",
-            str(row["documents"]),
-            "–" if row["missing"] is None else str(row["missing"]),
-            str(row["entries"]),
-            f"{row['bytes'] / 1024 / 1024:.1f}",
+            row["differs_in"] or "–",
+            f"{row['documents']:,}",
+            "–" if row["missing"] is None else f"{row['missing']:,}",
+            f"{row['entries']:,}",
+            f"{row['bytes'] / MIB:.1f}",
             _gates(row),
         )
     out.print(table)
-    beside = [row for row in rows if row["in_step"] and "active" not in row["aliases"]]
-    if beside:
-        size = sum(row["bytes"] for row in beside) / 1024 / 1024
-        names = ", ".join(f"{row['index_name']}/{row['name']}" for row in beside)
-        out.print(f"Every sync writes to {names} too ({size:.1f} MiB).")
+
+
+def _print_block(row: dict[str, Any], out: Console) -> None:
+    """A version on lines of its own, where a table would cut its figures."""
+    lacks = f", lacks {row['missing']:,}" if row["missing"] else ""
+    lines = {
+        "model": f"{row['recipe']['model']} ({row['dimensions']})",
+        "differs in": row["differs_in"],
+        "holds": f"{count(row['documents'], 'document')}{lacks}; {count(row['entries'], 'chunk')}, "
+        f"{row['bytes'] / MIB:.1f} MiB",
+        "gates": _gates(row) if row["promoted_at"] else "",
+    }
+    from rich.padding import Padding  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    out.print(f"[bold]{row['index_name']} {row['name']}[/]: {_state(row)}")
+    for name, value in lines.items():
+        if value:
+            out.print(Padding(Text(f"{name:<11} {value}"), (0, 0, 0, 2)))
 
 
 def _state(row: dict[str, Any]) -> str:
@@ -143,8 +182,9 @@ def _print_runs(rows: list[dict[str, Any]], out: Console) -> None:
     from rich.table import Table  # noqa: PLC0415
 
     table = Table(title="Last runs", title_justify="left")
-    for name in ("run", "kind", "tenant", "source", "state", "started", "seconds"):
-        table.add_column(name)
+    for name in ("run", "kind", "tenant", "source", "state", "started"):
+        table.add_column(name, overflow="fold")
+    table.add_column("seconds", justify="right", no_wrap=True)
     for row in rows:
         ended = row["finished_at"]
         table.add_row(
@@ -152,7 +192,7 @@ def _print_runs(rows: list[dict[str, Any]], out: Console) -> None:
             row["kind"],
             row["tenant"] or "–",
             row["source"] or "–",
-            row["state"],
+            ENDED.get(row["state"], row["state"]),
             f"{row['started_at']:%Y-%m-%d %H:%M:%S}",
             f"{(ended - row['started_at']).total_seconds():.1f}" if ended else "–",
         )

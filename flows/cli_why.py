@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -116,17 +117,24 @@ def why(
         policy = policy_of(loaded, k)
         with open_from(loaded) as store:
             found = explain(
-                store, request, policy, load, uri.strip("/ "), quote.strip() or None, **helpers
+                store,
+                request,
+                policy,
+                load,
+                uri.strip("/ "),
+                quote.strip() or None,
+                zone=ZoneInfo(loaded.timezone),
+                **helpers,
             )
     if as_json:
         typer.echo(json.dumps(found.to_json(), ensure_ascii=False, default=str))
     else:
-        _print(found)
+        _print(found, loaded.timezone)
     if not found.shown:
         raise typer.Exit(int(Exit.NOT_SHOWN))
 
 
-def _print(found: Explanation) -> None:
+def _print(found: Explanation, zone: str) -> None:
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -147,8 +155,12 @@ def _print(found: Explanation) -> None:
     out_at = found.fell_out
     if found.shown:
         out.print(Text(f"It is result {found.rank}.", style="bold green"))
+        console().print(f"[dim]Times: {zone}.[/]")
         return
     out.print(Text(f"It fell out at: {_WORDS[out_at.name] if out_at else 'the results'}", "bold"))
     for remedy in out_at.brings_back if out_at else ():
         out.print(Text(f"  {remedy}"))
-    console().print("[dim]Names and principals above are for the operator, not for the asker.[/]")
+    console().print(
+        "[dim]Names and principals above are for the operator, not for the asker. "
+        f"Times: {zone}.[/]"
+    )

@@ -9,6 +9,7 @@ from typing import Any
 from evals.decision import HEAD, charts, html_list, html_table, row, table
 from evals.paired import Difference
 from flows.judging import PromotionReport
+from store.words import count
 
 STYLE = """
 :root { color-scheme: light dark; --good: #2a7d4f; --bad: #b3372f; --none: #777; }
@@ -60,8 +61,7 @@ def as_markdown(report: PromotionReport) -> str:
         "",
         verdict(report),
         "",
-        f"Compared with {report.active}; {report.caught_up} revisions were caught up first. "
-        f"Run {report.run_id}.",
+        f"Compared with {report.active}; {_caught_up(report)} first. Run {report.run_id}.",
         "",
         "| gate | result | what it found |",
         "|---|---|---|",
@@ -101,11 +101,15 @@ def as_html(report: PromotionReport) -> str:
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>{title}</title><style>{STYLE}</style></head><body><h1>{title}</h1>"
         f"<p>{html.escape(verdict(report)).replace('`', '')}</p>"
-        f"<p>Compared with {html.escape(report.active)}; {report.caught_up} revisions were caught "
-        f"up first. Run {report.run_id}.</p>"
+        f"<p>Compared with {html.escape(report.active)}; {_caught_up(report)} first. "
+        f"Run {report.run_id}.</p>"
         f"<table><tr><th>gate</th><th>result</th><th>what it found</th></tr>{rows}</table>"
         f"{_chart(report)}{details}</body></html>\n"
     )
+
+
+def _caught_up(report: PromotionReport) -> str:
+    return count(report.caught_up, "revision was caught up", "revisions were caught up")
 
 
 def _answers_in_markdown(gate: dict[str, Any]) -> list[str]:

@@ -19,16 +19,28 @@ from sources.files import WARNINGS as SOURCE_WARNINGS
 from store import publishing
 from store.database import Store
 from store.versions import active_version
+from store.words import count, parts
 
 NOTICES = {
     "no_acl": "documents without an ACL anywhere, which nobody may read: {n}. State one in front "
     "matter, NAME.meta.yaml, _meta.yaml or with --acl.",
     "root_missing": "The source's folder cannot be opened; no deletion was inferred.",
     "unreadable_folder": "A folder below the root cannot be opened; no deletion was inferred.",
-    "erased": "{n} files were erased on request and are not taken in again.",
-    "changed_while_reading": "{n} files changed while they were read; the next run takes them.",
     "nothing_indexed": "The index holds nothing yet: no document could be taken.",
-    "attachments": "{n} attachments of mails became documents of their own.",
+}
+COUNTED = {
+    "erased": (
+        "file was erased on request and is not taken in again.",
+        "files were erased on request and are not taken in again.",
+    ),
+    "changed_while_reading": (
+        "file changed while it was read; the next run takes it.",
+        "files changed while they were read; the next run takes them.",
+    ),
+    "attachments": (
+        "attachment of a mail became a document of its own.",
+        "attachments of mails became documents of their own.",
+    ),
 }
 
 
@@ -81,14 +93,20 @@ def print_report(
     _print_withheld(report, out)
     _print_beside(request, report, out)
     if report.pruned:
-        out.print(f"{report.pruned} ended revisions were deleted (versions.keep_history_days)")
-    for name, count in report.warnings.items():
-        words = NOTICES[name].format(n=count) if name in NOTICES else _counted(name, count)
-        out.print(Text("note  ", style="yellow") + Text(words))
+        out.print(
+            f"{count(report.pruned, 'ended revision was', 'ended revisions were')} deleted "
+            "(versions.keep_history_days)"
+        )
+    for name, times in report.warnings.items():
+        out.print(Text("note  ", style="yellow") + Text(_notice(name, times)))
 
 
-def _counted(warning: str, count: int) -> str:
-    return f"{count} × {warning}: {SOURCE_WARNINGS.get(warning, '')}"
+def _notice(name: str, n: int) -> str:
+    if name in NOTICES:
+        return NOTICES[name].format(n=n)
+    if name in COUNTED:
+        return count(n, *COUNTED[name])
+    return f"{n} × {name}: {SOURCE_WARNINGS.get(name, '')}"
 
 
 def _print_quarantine(store: Store, request: SyncRequest, out: Console, *, named: bool) -> None:
@@ -114,6 +132,10 @@ def _print_quarantine(store: Store, request: SyncRequest, out: Console, *, named
     out.print(table)
 
 
+def _missing(n: int) -> str:
+    return count(n, "document is missing", "documents are missing")
+
+
 def _why_withheld(why: str) -> str:
     # A listing that failed half-way proves nothing, whoever confirms it.
     if why == "partial_listing":
@@ -128,14 +150,14 @@ def _print_withheld(report: Report, out: Console) -> None:
     withheld = report.withheld
     if "deletions" in withheld:
         out.print(
-            f"[yellow]withheld[/]  {withheld['deletions']} documents are missing from the listing, "
+            f"[yellow]withheld[/]  {_missing(withheld['deletions'])} from the listing, "
             f"but {_why_withheld(withheld['why'])}"
         )
     if "waiting" in withheld:
         out.print(
-            f"[yellow]withheld[/]  {withheld['waiting']} documents cannot be found in their newest "
-            f"form yet: this program cannot make rows of the active version any more "
-            f"({', '.join(withheld['recipe'])}), and wrote them to the next one. Deletions, access "
+            f"[yellow]withheld[/]  {count(withheld['waiting'], 'document')} cannot be found in the "
+            f"newest form yet: this program cannot make rows of the active version any more "
+            f"({parts(withheld['recipe'])}), and wrote that to the next one. Deletions, access "
             "and validity are in force."
         )
     if "not_active" in withheld:
@@ -157,7 +179,7 @@ def _print_beside(request: SyncRequest, report: Report, out: Console) -> None:
     for version in beside["versions"]:
         words = f"{version['name']} ({version['state']}) is kept in step"
         if version["missing"]:
-            words += f"; it lacks {version['missing']} documents"
+            words += f"; it lacks {count(version['missing'], 'document')}"
         if version["state"] == "building":
             words += (
                 f". Fill it: mucluc backfill{index} --name {version['name']}. Then: "
@@ -168,8 +190,9 @@ def _print_beside(request: SyncRequest, report: Report, out: Console) -> None:
         out.print(
             Text("note  ", style="yellow")
             + Text(
-                f"of the above, {beside['embedded']} embeddings and {beside['entries']} entries "
-                "were for other versions than the active one"
+                f"of the above, {count(beside['embedded'], 'embedding')} and "
+                f"{count(beside['entries'], 'entry', 'entries')} were for other versions than the "
+                "active one"
             )
         )
     if beside["recipe"] and not any(version["today"] for version in beside["versions"]):
@@ -177,7 +200,7 @@ def _print_beside(request: SyncRequest, report: Report, out: Console) -> None:
             Text("note  ", style="yellow")
             + Text(
                 f"the recipe differs from that of the active version in "
-                f"{', '.join(beside['recipe'])}. Build a version with today's: "
+                f"{parts(beside['recipe'])}. Build a version with today's: "
                 f"mucluc backfill{index}"
             )
         )
@@ -193,10 +216,10 @@ def print_plan(request: SyncRequest, plan: dict[str, Any], out: Console) -> None
     for name, uris in plan["uris"].items():
         for uri in uris:
             out.print(Text(f"  {name:<12}") + Text(uri))
-    counts = ", ".join(f"{count} {name}" for name, count in plan["documents"].items())
+    counts = ", ".join(f"{n} {name}" for name, n in plan["documents"].items())
     out.print(counts)
     if withheld := plan["withheld"]:
         out.print(
-            f"[yellow]would be withheld[/]  {withheld['deletions']} documents are missing from "
+            f"[yellow]would be withheld[/]  {_missing(withheld['deletions'])} from "
             f"the listing, but {_why_withheld(withheld['why'])}"
         )

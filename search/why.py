@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 from uuid import UUID
@@ -25,6 +26,7 @@ from search.why_documents import Check, Expected, document_checks
 from store import explaining
 from store.database import Store
 from store.promotions import aliases
+from store.words import local
 
 DEEP = 1000  # ranks are looked for down to here
 
@@ -90,12 +92,14 @@ def explain(
     *,
     glossary: Glossary = EMPTY,
     reranker: Reranker | None = None,
+    zone: tzinfo = UTC,
 ) -> Explanation:
     """Follow a document, or a place in it, from the source to the results.
 
     ``uri`` may be the end of one; of several documents of one name the one that came furthest is
-    explained. Needs the pipeline's rights in the database: StoreError 42501 without them. Raises
-    NothingAsked, NoActiveVersion, NoSuchVersion, and what ``retrieve`` raises.
+    explained. Times are told in ``zone``. Needs the pipeline's rights in the database: StoreError
+    42501 without them. Raises NothingAsked, NoActiveVersion, NoSuchVersion, and what ``retrieve``
+    raises.
     """
     query = parse(request.query)
     version = explaining.version_facts(store, request.index, request.alias, request.version)
@@ -105,7 +109,8 @@ def explain(
             if request.version is None
             else NoSuchVersion(request.index)
         )
-    found = explaining.find_documents(store, request.tenant, uri)
+    version = local(version, zone)
+    found = [local(row, zone) for row in explaining.find_documents(store, request.tenant, uri)]
     if not found:
         return _nothing_of_this_name(store, request, policy, uri, quote, version["name"])
     # The question's own quotes count only where some chunk holds them: see _ranked.

@@ -15,6 +15,7 @@ from search.why_commands import again
 from store import explaining
 from store.database import Store
 from store.reader import Identity, read_as
+from store.words import count
 
 Row = dict[str, Any]
 
@@ -88,10 +89,6 @@ def document_checks(
     return checks, expected
 
 
-def _count(rows: Sequence[Row], what: str) -> str:
-    return f"{len(rows)} {what}" + ("s" if len(rows) != 1 else "")
-
-
 def _where(row: Row) -> str:
     return f"{row['uri']} (source {row['source']}, first seen {row['first_seen']:%Y-%m-%d})"
 
@@ -116,7 +113,7 @@ def _quarantine(row: Row, held: Sequence[Row]) -> Check:
     if row["reason"] is None:
         return Check(name="readable", holds=True, says="not in quarantine")
     hint = row["hint"] or "Mend the file."
-    says = f"in quarantine: {row['reason']} ({row['attempts']} attempts)"
+    says = f"in quarantine: {row['reason']} ({count(row['attempts'], 'attempt')})"
     if held:
         return Check(
             name="readable",
@@ -133,7 +130,9 @@ def _version(
     since = f", active since {version['since']:%Y-%m-%d %H:%M}" if version["since"] else ""
     name = f"{version['index_name']} {version['name']} ({version['state']}{since})"
     if held:
-        return Check(name="in_version", holds=True, says=f"{name} holds {_count(held, 'revision')}")
+        return Check(
+            name="in_version", holds=True, says=f"{name} holds {count(len(held), 'revision')}"
+        )
     homes = explaining.homes(store, row["id"])
     elsewhere = ", ".join(f"{h['index_name']} {h['name']}" for h in homes) or "no version"
     other = [h for h in homes if h["aliases"] and h["index_name"] != request.index]
@@ -272,9 +271,9 @@ def _entries(request: SearchRequest, mine: Sequence[Row]) -> Check:
     if not mine:
         says = "the revision has no chunks: no text was found in the file"
     elif without:
-        says = f"{without} of {len(mine)} chunks are not in the index"
+        says = f"{without} of {count(len(mine), 'chunk')} not in the index"
     else:
-        says = f"{_count(mine, 'chunk')}, all in the index"
+        says = f"{count(len(mine), 'chunk')}, all in the index"
     return Check(
         name="chunks",
         holds=bool(mine) and not without,
@@ -362,6 +361,6 @@ def _as_reader(store: Store, request: SearchRequest, version: Row, expected: Exp
     return Check(
         name="as_asker",
         holds=bool(shown),
-        says=f"the asker may read {len(shown)} of the {len(expected.chunks)} chunks meant",
+        says=f"the asker may read {len(shown)} of {count(len(expected.chunks), 'chunk')} meant",
         brings_back=("This contradicts the lines above; please report it.",),
     )

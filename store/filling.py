@@ -65,6 +65,13 @@ def revisions_lacking(
     return [(row["id"], row["bytes"]) for row in rows]
 
 
+def next_name(store: Store, index: str) -> str:
+    """The name of an index's next version, unless somebody chooses one."""
+    with store.reading() as connection:
+        row = connection.execute(query("next_version_name"), {"index": index}).fetchone()
+    return str(row["name"]) if row else "v1"
+
+
 def estimate(
     store: Store,
     recipe: Recipe,

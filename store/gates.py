@@ -16,6 +16,7 @@ from store.errors import coded
 from store.reader import Identity, identify
 from store.sql import query
 from store.versions import Version
+from store.words import count
 
 THIN = 0.6  # a revision whose chunks cover less of its text than this share is thin
 THIN_SHARE = 0.02  # of the revisions may be: another parser leaves out other page furniture
@@ -62,20 +63,22 @@ def complete(store: Store, version: Version, like: Version, *, fallback_share: f
     wrong = []
     if found["missing_documents"]:
         wrong.append(
-            f"{found['missing_documents']} documents lack a revision: "
+            f"{count(found['missing_documents'], 'document lacks', 'documents lack')} a revision: "
             f"mucluc backfill --name {version.name}"
         )
     if found["missing_entries"]:
         wrong.append(
-            f"{found['missing_entries']} chunks of {found['documents_without_entries']} documents "
-            "have no entry"
+            f"{count(found['missing_entries'], 'chunk')} of "
+            f"{count(found['documents_without_entries'], 'document')} without an entry"
         )
     if found["miscounted_revisions"]:
-        wrong.append(f"{found['miscounted_revisions']} revisions have lost chunks")
+        wrong.append(
+            f"{count(found['miscounted_revisions'], 'revision has', 'revisions have')} lost chunks"
+        )
     if text["thin_revisions"] > THIN_SHARE * text["compared"]:
         wrong.append(
-            f"the chunks of {text['thin_revisions']} revisions cover less than {THIN:.0%} of the "
-            "text that they cover in the active version"
+            f"the chunks of {count(text['thin_revisions'], 'revision')} cover less than {THIN:.0%} "
+            "of the text that they cover in the active version"
         )
     if text["text_share"] < TEXT_SHARE:
         wrong.append(f"all chunks cover {text['text_share']:.0%} of the active version's text")
@@ -161,14 +164,21 @@ def visibility(store: Store, version: Version, like: Version, *, today: date) ->
     figures = {**days, "probes": len(probes), "lost": lost, "gained": gained, "leaks": leaks}
     wrong = []
     if days["other_days"]:
-        wrong.append(f"{days['other_days']} documents hold on other days")
+        wrong.append(
+            f"{count(days['other_days'], 'document holds', 'documents hold')} on other days"
+        )
     if leaks:
-        wrong.append(f"{leaks} documents can be seen by who may see none")
+        wrong.append(f"{count(leaks, 'document')} can be seen by who may see none")
     if gained:
-        wrong.append(f"{gained} documents can be seen that could not")
+        wrong.append(f"{count(gained, 'document')} can be seen that could not")
     if lost:
-        wrong.append(f"{lost} documents cannot be seen that could")
-    return _gate("visibility", wrong, f"{len(probes)} askers see the same documents", figures)
+        wrong.append(f"{count(lost, 'document')} cannot be seen that could")
+    return _gate(
+        "visibility",
+        wrong,
+        f"{count(len(probes), 'asker sees', 'askers see')} the same documents",
+        figures,
+    )
 
 
 def indexes(store: Store, version: Version) -> Gate:

@@ -237,8 +237,11 @@ def upgraded(family: str = "markdown") -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "parser_id", lambda: kept.replace("-v", "-v9", 1))
         parser_id_for.cache_clear()
-        yield
-    parser_id_for.cache_clear()
+        try:
+            yield
+        finally:
+            patch.undo()
+            parser_id_for.cache_clear()
 
 
 @dataclass(frozen=True)

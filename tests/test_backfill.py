@@ -335,6 +335,6 @@ def test_what_cannot_be_built_is_refused_with_the_next_command(store: Store, doc
     resumed = target_of(store, settings, "main", "v7", {})
     assert resumed.version == named_version(store, "main", "v7")
     with upgraded("markdown"):
-        refused(lambda: target_of(store, settings, "main", "v7", {}), "parsers.markdown")
+        refused(lambda: target_of(store, settings, "main", "v7", {}), "parser of markdown")
     asked = asked_recipe(settings, "main", resumed.active, {"chunking.body_budget": "100"})
     assert (asked.model, asked.body_budget) == ("hashing:64", 100)

@@ -260,7 +260,7 @@ def test_a_fall_that_chance_explains_goes_to_a_limited_roll_out_with_a_warning()
     before, after = run_of(*[1.0] * 30), run_of(*[1.0] * 29, 0.0)
     judged = verdict(compare_runs(before, after))
     assert (judged.passed, judged.decision) == (True, Decision.LIMITED)
-    assert judged.warnings[0] == "1 questions find less within ten results"
+    assert judged.warnings[0] == "1 question finds less within ten results"
 
 
 def test_a_tag_with_few_questions_warns_and_does_not_refuse() -> None:

@@ -107,7 +107,7 @@ def test_half_of_the_chunks_missing_is_refused_by_complete(built: Store) -> None
         "delete from mucluc.entry where version_id = %s and get_byte(uuid_send(chunk_id), 0) < 128",
         version,
     )
-    assert "have no entry" in refuses(built, "complete")
+    assert "without an entry" in refuses(built, "complete")
 
 
 def test_a_chunker_that_drops_half_of_the_text_is_refused_by_complete(
@@ -138,7 +138,7 @@ def test_documents_that_were_never_filled_in_are_refused_by_complete(
     sync(store, tmp_path / "more", source="more")
     backfill(store, model="hashing:32", name="v7", source="docs")
     words = refuses(store, "complete")
-    assert "1 documents lack a revision: mucluc backfill --name v7" in words
+    assert "1 document lacks a revision: mucluc backfill --name v7" in words
 
 
 def test_contexts_that_are_stand_ins_are_refused_by_complete(built: Store) -> None:
@@ -191,7 +191,7 @@ def test_documents_that_hold_on_other_days_are_refused_by_visibility(built: Stor
         id_of(built, "v7"),
     )
     words = refuses(built, "visibility")
-    assert "1 documents hold on other days" in words
+    assert "1 document holds on other days" in words
     assert "cannot be seen that could" in words
 
 
