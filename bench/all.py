@@ -10,6 +10,7 @@ from pathlib import Path
 from bench import copy_rate, pdf_speed, search_latency, sync_vs_encode
 from bench.databases import server
 from bench.ratios import PAIRS, Ratio, facts, machine, table
+from bench.search_data import CHUNKS
 
 
 def main() -> None:
@@ -38,7 +39,7 @@ def main() -> None:
         print("==> search", flush=True)
         found += search_latency.run(
             place,
-            chunks=4_000 if quick else search_latency.CHUNKS,
+            chunks=4_000 if quick else CHUNKS,
             budget=2.0 if quick else 8.0,
             pairs=pairs,
         )

@@ -86,7 +86,7 @@ class Searches:
         self.queries = {role: self._queries(role) for role in index.seen}
         with store.transaction() as connection:
             connection.execute("drop function if exists bench_bm25")
-            connection.execute(BARE_TEXT.format(entry=self.entry))  # type: ignore[arg-type]
+            connection.execute(BARE_TEXT.format(entry=self.entry))
 
     def _queries(self, role: str) -> Any:
         """Near entries; for documents that lie elsewhere near those of the other clusters."""
@@ -142,7 +142,7 @@ class Searches:
                     connection.execute("set local random_page_cost = 1.1")
                 values = {"query": self.query(role, n), "seen": seen if plan != "hnsw" else None}
                 # A generic plan would be worse, and the bare call has the best.
-                connection.execute(statement, values, prepare=False).fetchall()  # type: ignore[arg-type]
+                connection.execute(statement, values, prepare=False).fetchall()
             return plan
 
         return call

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 # Models trained on English alone, by their model cards; any other is taken for multilingual.
-_ENGLISH = ("minilm", "all-", "multi-qa-", "msmarco-", "gtr-t5-", "bge-small-en", "bge-base-en")
-_ENGLISH_AS_WELL = ("bge-large-en", "gte-small", "gte-base", "gte-large", "e5-small", "e5-base")
+_ENGLISH = (
+    "minilm",
+    "all-",
+    "multi-qa-",
+    "msmarco-",
+    "gtr-t5-",
+    "bge-small-en",
+    "bge-base-en",
+    "bge-large-en",
+    "gte-small",
+    "gte-base",
+    "gte-large",
+    "e5-small",
+    "e5-base",
+)
 
 
 def understands(model: str, language: str | None) -> bool:
@@ -18,4 +31,4 @@ def understands(model: str, language: str | None) -> bool:
     if scheme in ("openai", "hashing"):
         return True
     name = (rest or scheme).rpartition("/")[2].lower()
-    return not name.startswith((*_ENGLISH, *_ENGLISH_AS_WELL))
+    return not name.startswith(_ENGLISH)

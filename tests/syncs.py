@@ -69,6 +69,16 @@ def request(root: Path, **asked: Any) -> SyncRequest:
     return found
 
 
+def write_notes(folder: Path) -> Path:
+    """Six notes, each with a code and a clause of its own, in a new folder."""
+    folder.mkdir()
+    for n in range(6):
+        (folder / f"n{n}.md").write_text(
+            f"# Note {n}\n\nCode N-{n:03} stands for number {n}.\n\n## More\n\nClause {n}.\n"
+        )
+    return folder
+
+
 def run_stages(job: SyncJob, before: Callable[[str], None] = lambda stage: None) -> Report:
     """The stages in the flow's order. ``before`` is called with each stage's name."""
     for name, step in (("list", changes.list_source), ("diff", changes.diff)):

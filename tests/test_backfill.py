@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from syncs import NOW, backfill, content, rows, search, sync, upgraded
+from syncs import NOW, backfill, content, rows, search, sync, upgraded, write_notes
 
 from enrich.hashing import HashingEmbedder
 from flows.backfilling import asked_recipe, plan_backfill, target_of
@@ -24,12 +24,7 @@ LATER = NOW + timedelta(days=10)
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    for n in range(6):
-        (folder / f"n{n}.md").write_text(
-            f"# Note {n}\n\nCode N-{n:03} stands for number {n}.\n\n## More\n\nClause {n}.\n"
-        )
+    folder = write_notes(tmp_path / "docs")
     (folder / "prices.csv").write_text("code,price\nBH-01,8.500.000\nBH-02,120.000\n")
     return folder
 

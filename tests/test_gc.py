@@ -21,6 +21,7 @@ from syncs import (
     rows,
     search,
     sync,
+    write_notes,
 )
 
 from flows.collecting import exit_code, plan_collection, version_to_retire
@@ -38,13 +39,7 @@ LATER = NOW + timedelta(days=10)
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    for n in range(6):
-        (folder / f"n{n}.md").write_text(
-            f"# Note {n}\n\nCode N-{n:03} stands for number {n}.\n\n## More\n\nClause {n}.\n"
-        )
-    return folder
+    return write_notes(tmp_path / "docs")
 
 
 def history(store: Store, docs: Path) -> None:
