@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -174,6 +175,7 @@ class PromotionReport:
     """What the gates found and whether the alias moved: numbers, codes and ids."""
 
     run_id: int
+    at: datetime  # when it began, in the settings' time zone
     index: str
     alias: str
     version: str
@@ -199,6 +201,7 @@ class PromotionReport:
         """The object on the last line of ``mucluc promote --json``, and in the run's row."""
         return {
             "run": self.run_id,
+            "at": self.at.isoformat(timespec="seconds"),
             "index": self.index,
             "alias": self.alias,
             "version": self.version,
@@ -217,6 +220,7 @@ def make_report(job: PromoteJob) -> PromotionReport:
     """Sum up a promotion."""
     return PromotionReport(
         run_id=job.run.id,
+        at=job.now,
         index=job.request.index,
         alias=job.alias,
         version=job.lane.version.name,

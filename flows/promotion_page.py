@@ -23,8 +23,13 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; }
 .passed { color: var(--good); } .refused { color: var(--bad); } .skipped { color: var(--none); }
 svg { display: block; width: 100%; height: auto; max-width: 34rem; }
 svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
+.key { font-size: .87rem; } .tick { border-left: 1px solid; padding: .2em 0; margin: 0 .2em; }
 figure { margin: 1.5rem 0; } figure svg { max-width: 43rem; }
 """
+LEGEND = (
+    "<p class='key'><span class='tick'></span> the bound of a figure; "
+    "<b class='passed'>■</b> within it, <b class='refused'>■</b> beyond it</p>"
+)
 # Figures between 0 and 1 that a bar shows: gate, figure, words, where it should be, at least?
 BARS = (
     ("complete", "text_share", "text covered, of the active version's", 0.9, True),
@@ -61,7 +66,7 @@ def as_markdown(report: PromotionReport) -> str:
         "",
         verdict(report),
         "",
-        f"Compared with {report.active}; {_caught_up(report)} first. Run {report.run_id}.",
+        _facts(report),
         "",
         "| gate | result | what it found |",
         "|---|---|---|",
@@ -101,15 +106,18 @@ def as_html(report: PromotionReport) -> str:
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>{title}</title><style>{STYLE}</style></head><body><h1>{title}</h1>"
         f"<p>{html.escape(verdict(report)).replace('`', '')}</p>"
-        f"<p>Compared with {html.escape(report.active)}; {_caught_up(report)} first. "
-        f"Run {report.run_id}.</p>"
+        f"<p>{html.escape(_facts(report))}</p>"
         f"<table><tr><th>gate</th><th>result</th><th>what it found</th></tr>{rows}</table>"
         f"{_chart(report)}{details}</body></html>\n"
     )
 
 
-def _caught_up(report: PromotionReport) -> str:
-    return count(report.caught_up, "revision was caught up", "revisions were caught up")
+def _facts(report: PromotionReport) -> str:
+    caught_up = count(report.caught_up, "revision was caught up", "revisions were caught up")
+    return (
+        f"Run {report.run_id}, {report.at:%Y-%m-%d %H:%M} ({report.at.tzinfo}). Compared with "
+        f"{report.active}; {caught_up} first."
+    )
 
 
 def _answers_in_markdown(gate: dict[str, Any]) -> list[str]:
@@ -158,7 +166,8 @@ def _chart(report: PromotionReport) -> str:
         y = 44 * len(bars)
         colour = "var(--good)" if good else "var(--bad)"
         bars.append(
-            f"<text x='0' y='{y + 14}'>{words}: {value:.3f}</text>"
+            f"<text x='0' y='{y + 14}'>{words}: {value:.3f}, "
+            f"{'at least' if at_least else 'at most'} {bound:g} is wanted</text>"
             f"<rect x='0' y='{y + 20}' width='500' height='12' fill='#8883'/>"
             f"<rect x='0' y='{y + 20}' width='{500 * min(max(value, 0), 1):.1f}' height='12' "
             f"fill='{colour}'/>"
@@ -169,7 +178,7 @@ def _chart(report: PromotionReport) -> str:
         return ""
     return (
         f"<h2>At a glance</h2><svg viewBox='0 0 510 {44 * len(bars)}' role='img' "
-        f"aria-label='Shares and cosines against their bounds'>{''.join(bars)}</svg>"
+        f"aria-label='Shares and cosines against their bounds'>{''.join(bars)}</svg>{LEGEND}"
     )
 
 

@@ -377,9 +377,11 @@ def test_i10_the_pages_hold_figures_and_no_name_or_text(built: Store, tmp_path: 
     page = write_pages(report, tmp_path / "reports")
     for text in (as_markdown(report), as_html(report), page.read_text("utf-8")):
         assert "refused by complete" in text
+        assert f"{NOW:%Y-%m-%d %H:%M} (UTC)" in text
         for word in ("n3.md", "Clause", "N-003", "role:staff"):
             assert word not in text
     assert "<svg" in as_html(report)
+    assert "the bound of a figure" in as_html(report)
     assert sorted(p.suffix for p in (tmp_path / "reports").iterdir()) == [".html", ".md"]
 
 
