@@ -212,7 +212,8 @@ def print_plan(request: SyncRequest, plan: dict[str, Any], out: Console) -> None
     for code in plan["problems"]:
         out.print(Text("note  ", "yellow") + Text(f"{request.root}: {PARTIAL[code]}"))
     if not plan["problems"] and not plan["listed"]:
-        out.print(Text("note  ", "yellow") + Text(f"{request.root} holds no document."))
+        what = f"no document {' or '.join(request.within)}" if request.within else "no document"
+        out.print(Text("note  ", "yellow") + Text(f"{request.root} holds {what}."))
     for name, uris in plan["uris"].items():
         for uri in uris:
             out.print(Text(f"  {name:<12}") + Text(uri))

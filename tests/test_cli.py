@@ -213,6 +213,8 @@ def test_a_dry_run_on_a_wrong_path_says_so_before_it_counts_deletions(
     code, said = dry(empty, "--root-moved")
     assert code == 3
     assert said.index("holds no document") < said.index("--confirm-deletions")
+    code, said = dry(docs, "--only", "typo.md")
+    assert (code, "holds no document typo.md" in said) == (0, True)
     docs.rename(docs.with_name("elsewhere"))
     code, said = dry(docs)
     assert code == 3
