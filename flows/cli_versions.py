@@ -110,7 +110,12 @@ def _print_versions(rows: list[dict[str, Any]], out: Console) -> None:
             _print_block(row, out)
     else:
         _print_table(rows, out)
-    beside = [row for row in rows if row["in_step"] and "active" not in row["aliases"]]
+    led = {row["index_name"] for row in rows if "active" in row["aliases"]}
+    beside = [
+        row
+        for row in rows
+        if row["in_step"] and row["index_name"] in led and "active" not in row["aliases"]
+    ]
     if beside:
         size = sum(row["bytes"] for row in beside) / MIB
         names = ", ".join(f"{row['index_name']}/{row['name']}" for row in beside)
