@@ -34,7 +34,7 @@ create table schema_version (
   version int primary key,
   applied_at timestamptz not null default now()
 );
-insert into schema_version (version) values (4);
+insert into schema_version (version) values (5);
 
 -- ---------------------------------------------------------------------------------------------
 -- Runs. A run's id is its epoch: the newest running run of a lock key is the only one that may
@@ -544,22 +544,17 @@ create function refresh_validity(p_documents uuid[]) returns void language sql a
   where p.version_id = e.version_id and p.revision_id = e.revision_id and p.valid <> e.valid;
 
   -- Entries of revisions that have all ended leave the vector index; corrected ones come back.
-  with heat as (
-    select e.chunk_id, e.version_id, e.tenant,
-           bool_or(not isempty(p.valid)
-                   and coalesce(upper(p.valid), 'infinity'::date) > v.hot_from) as hot
-    from mucluc.entry e
-    join mucluc.index_version v on v.id = e.version_id
-    join mucluc.revision_chunk rc on rc.chunk_id = e.chunk_id
-    join mucluc.published p on p.version_id = e.version_id and p.revision_id = rc.revision_id
-                           and p.cut_id = rc.cut_id
-    where e.document_id = any(p_documents)
-    group by 1, 2, 3
-  )
-  update mucluc.entry e set hot = h.hot
-  from heat h
-  where e.chunk_id = h.chunk_id and e.version_id = h.version_id and e.tenant = h.tenant
-    and e.hot <> h.hot;
+  -- Entry by entry (offset 0): what the planner knows of a version that is being filled is out of
+  -- date, and it would read every placement of the version for each document.
+  update mucluc.entry e set hot = not e.hot
+  where e.document_id = any(p_documents) and e.hot <> (
+    select bool_or(not isempty(p.valid)
+                   and coalesce(upper(p.valid), 'infinity'::date) > v.hot_from)
+    from mucluc.revision_chunk rc
+    cross join lateral (select * from mucluc.published p where p.version_id = e.version_id
+                        and p.revision_id = rc.revision_id and p.cut_id = rc.cut_id offset 0) p
+    join mucluc.index_version v on v.id = p.version_id
+    where rc.chunk_id = e.chunk_id);
 $$;
 
 -- ---------------------------------------------------------------------------------------------

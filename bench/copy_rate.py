@@ -16,7 +16,7 @@ from pgvector.psycopg import register_vector
 from bench.corpus import document
 from bench.databases import Server, server
 from bench.ratios import PAIRS, Ratio, facts, machine, seconds, table
-from flows.stages import EMBED_SLICE
+from flows.embedding import EMBED_SLICE
 from store.database import Store
 from store.embeddings import add_embeddings
 from store.runs import open_run

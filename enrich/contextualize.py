@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from uuid import UUID
@@ -86,7 +86,12 @@ def context_id(strategy: str = STRATEGY) -> str:
 
 def input_sha256(context: ContextInput) -> bytes:
     """Hash what a context is made from, 32 bytes: an equal hash needs no new context."""
-    material = json.dumps(asdict(context), ensure_ascii=True, sort_keys=True)
+    stated = {
+        "title": context.title,
+        "heading_path": context.heading_path,
+        "page": context.page,
+    }
+    material = json.dumps(stated, ensure_ascii=True, sort_keys=True)
     return hashlib.sha256(material.encode()).digest()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 from uuid import UUID
 
 from enrich.models import EmbeddingFailed, Truncated
@@ -23,13 +24,21 @@ RUN_ERRORS = (StoreError, FencedError, EmbeddingFailed, Stopped)
 Step = Callable[[WritingJob, Lane, UUID], list[UUID]]
 
 
-def each_lane(
-    job: WritingJob, lanes: Lanes, batch: Sequence[UUID], step: Step, *, stage: str | None = None
-) -> list[UUID]:
+class LaneStep(Protocol):
+    """Takes a batch through a stage for one version, which may be one beside the first."""
+
+    def __call__(
+        self, job: WritingJob, lane: Lane, batch: Sequence[UUID], *, beside: bool = False
+    ) -> list[UUID]:
+        """Return what can go on."""
+        ...
+
+
+def each_lane(job: WritingJob, lanes: Lanes, batch: Sequence[UUID], step: LaneStep) -> list[UUID]:
     """Take a batch through a step for each version. What the first took goes on."""
-    done = each(job, lanes.first, batch, step, stage=stage)
+    done = step(job, lanes.first, batch)
     for lane in lanes.every[1:]:
-        each(job, lane, still_in(job, lane, done), step, beside=True)
+        step(job, lane, still_in(job, lane, done), beside=True)
     return done
 
 

@@ -19,6 +19,7 @@ from evals.benchmark import BenchDocument, Benchmark
 from evals.passages import held_passages
 from evals.retrieval import PRINCIPAL, TENANT, Asked, PlacedChunk, ask
 from evals.vector_cache import CachedEmbedder
+from flows import embedding, writing
 from flows import stages as steps
 from flows.job import parser_key
 from flows.progress import StageProgress
@@ -126,8 +127,8 @@ def fill(
     with scratch_job(store, request, progress, embedder) as job:
         revisions, chunks = _stage(job, list(benchmark.documents.values()))
         steps.contextualize_batch(job, revisions)
-        steps.embed(job, revisions)
-        written = steps.write(job, revisions)
+        embedding.embed(job, revisions)
+        written = writing.write(job, revisions)
         steps.index(job)
     if len(written) != len(revisions):
         raise NotIndexed(f"{len(revisions) - len(written)} documents could not be indexed")
@@ -162,7 +163,8 @@ def _stage(
         if made:
             ids = stages.chunk_ids(row.document_id, job.chunking.chunking_id, made)
             revision = stages.read_revision(job.store, row.id)
-            stages.add_chunks(job.store, job.run.id, revision, cut, ids, made)
+            cutting = stages.Cutting(revision=revision, cut=cut, ids=ids, chunks=made)
+            stages.add_chunks(job.store, job.run.id, [cutting])
             placed |= {
                 chunk_id: PlacedChunk(
                     document=document.id,

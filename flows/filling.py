@@ -131,17 +131,21 @@ def reparse(job: FillJob, batch: Sequence[UUID]) -> list[UUID]:
     """Find each revision's elements; parse its bytes where today's parser has not seen them."""
     done: list[UUID] = []
     with job.tally.timing("parse"):
+        revisions = stages.read_revisions(job.store, batch)
+        present = stages.parses(job.store, batch)
+
+        def step(job: FillJob, revision_id: UUID) -> list[UUID]:
+            return _reparse(job, revisions[revision_id], present[revision_id])
+
         for revision_id in batch:
-            done += tried(job, revision_id, _reparse)
+            done += tried(job, revision_id, step)
             job.progress.advance("parse")
     job.progress.expect("chunk", len(done))
     return done
 
 
-def _reparse(job: FillJob, revision_id: UUID) -> list[UUID]:
-    revision = stages.read_revision(job.store, revision_id)
-    today = parser_key(revision.suffix)
-    present = stages.parses(job.store, revision_id)
+def _reparse(job: FillJob, revision: stages.StoredRevision, present: Sequence[str]) -> list[UUID]:
+    revision_id, today = revision.id, parser_key(revision.suffix)
     # Another patch of a library is the same parser to a recipe.
     alike = [key for key in present if key.split()[0] == today.split()[0]]
     if alike:

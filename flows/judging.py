@@ -11,7 +11,7 @@ from typing import Any
 from enrich.contextualize import contextual_text
 from enrich.embedders import load, probe, same_vectors
 from enrich.models import Embedder, EmbeddingFailed
-from flows import filling, stages
+from flows import embedding, filling, stages, writing
 from flows.answering import Asking, compare_answers
 from flows.filling import FillJob
 from flows.lanes import obstacles
@@ -125,8 +125,8 @@ def catch_up(job: PromoteJob) -> int:
             for stage in (
                 stages.chunk_batch,
                 stages.contextualize_batch,
-                stages.embed,
-                stages.write,
+                embedding.embed,
+                writing.write,
             ):
                 left = stage(job, left)
     for tenant in tenants_of(job.store, version.id):

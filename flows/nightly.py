@@ -13,7 +13,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
-from flows import changes, stages
+from flows import changes, embedding, stages, writing
 from flows.batches import RUN_ERRORS, place_of
 from flows.finishing import make_report
 from flows.job import Job, SyncJob, job_of, writer_of
@@ -106,13 +106,13 @@ def contextualize(run_id: int, batch: list[UUID]) -> list[UUID]:
 @stage("embed")
 def embed(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Contextual texts to embeddings, unless the memo has them."""
-    return stages.embed(writer_of(run_id), batch)
+    return embedding.embed(writer_of(run_id), batch)
 
 
 @stage("write")
 def write(run_id: int, batch: list[UUID]) -> list[UUID]:
     """Embeddings to entries; each revision becomes visible whole."""
-    return stages.write(writer_of(run_id), batch)
+    return writing.write(writer_of(run_id), batch)
 
 
 @stage("index")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from enrich.models import Embedder
-from flows import changes, stages
+from flows import changes, embedding, stages, writing
 from flows.progress import StageProgress
 from flows.request import request_for
 from flows.scratch_job import scratch_job
@@ -37,7 +37,7 @@ def sync_sources(
                     left = stages.parse(job, batch)
                     left = stages.chunk_batch(job, left)
                     left = stages.contextualize_batch(job, left)
-                    left = stages.embed(job, left)
-                    taken += len(stages.write(job, left))
+                    left = embedding.embed(job, left)
+                    taken += len(writing.write(job, left))
                 stages.index(job)
     return taken

@@ -7,31 +7,20 @@ and of the embedding model concern the run and go up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
-from itertools import islice
 from uuid import UUID
 
 from chunkers.structure import chunk
-from enrich.contextualize import (
-    ContextInput,
-    contextual_text,
-    contextualize,
-    input_sha256,
-    memo_key,
-)
-from enrich.models import EmbeddingFailed
+from enrich.contextualize import contextualize, memo_key
 from flows.attachments import add_attachments, unpublished_attachments
-from flows.batches import RUN_ERRORS, each, each_lane, still_in, tried
+from flows.batches import each, each_lane, tried
 from flows.job import SyncJob, WritingJob
 from flows.lanes import Lane, Lanes
-from flows.stopping import go_on
+from flows.portions import PORTION, Pairs, cut_of, flat, portions, read_pairs
 from parsers.elements import Unreadable
 from sources.files import SourceProblem
 from sources.folder import read_file
-from store import embeddings, gc, publishing, stages
-from store.publishing import VersionsChanged
+from store import gc, stages
 from store.versions import (
     bootstrap,
     bootstrap_gates,
@@ -39,8 +28,6 @@ from store.versions import (
     cool,
     refresh_statistics,
 )
-
-EMBED_SLICE = 64  # chunks in one memo transaction: what a killed run embeds again at the most
 
 
 def parse(job: SyncJob, batch: Sequence[UUID]) -> list[UUID]:
@@ -76,64 +63,53 @@ def _parse_file(job: SyncJob, revision_id: UUID) -> list[UUID]:
 def chunk_batch(job: WritingJob, batch: Sequence[UUID], lanes: Lanes | None = None) -> list[UUID]:
     """Cut a batch's elements into chunks."""
     with job.tally.timing("chunk"):
-        return each_lane(job, lanes or job.lanes, batch, _chunk, stage="chunk")
+        return each_lane(job, lanes or job.lanes, batch, _chunk_lane)
 
 
-def _chunk(job: WritingJob, lane: Lane, revision_id: UUID) -> list[UUID]:
-    revision = stages.read_revision(job.store, revision_id)
-    key = job.parse_id(revision)
-    cut = stages.cut_id(key, lane.chunking.chunking_id)
-    present = stages.count_chunks(job.store, revision_id, cut)
-    if present == 0:
-        elements = stages.read_elements(job.store, revision_id, key)
-        chunks = chunk(elements, recipe=lane.chunking, tokenizer=lane.embedder.tokenizer)
-        if not chunks:
-            raise Unreadable("no_text")
-        ids = stages.chunk_ids(revision.document_id, lane.chunking.chunking_id, chunks)
-        new, rows = stages.add_chunks(job.store, job.run.id, revision, cut, ids, chunks)
-        present = len(chunks)
-        job.tally.add("chunks_written", new)
-        job.tally.add("chunks_reused", present - new)
-        job.tally.add("rows", rows)
-    else:
-        job.tally.add("chunks_kept", present)
-    job.progress.expect("contextualize", present)
-    return [revision_id]
+def _chunk_lane(
+    job: WritingJob, lane: Lane, batch: Sequence[UUID], *, beside: bool = False
+) -> list[UUID]:
+    revisions = stages.read_revisions(job.store, batch)
+    cuts = {id: cut_of(job, lane, revision) for id, revision in revisions.items()}
+    present = stages.count_chunks(job.store, cuts)
+    made: list[stages.Cutting] = []
+
+    def step(job: WritingJob, lane: Lane, revision_id: UUID) -> list[UUID]:
+        count = present[revision_id]
+        if count == 0:
+            cutting = _cut(job, lane, revisions[revision_id], cuts[revision_id])
+            made.append(cutting)
+            count = len(cutting.chunks)
+            if sum(len(cutting.chunks) for cutting in made) >= PORTION:
+                _add_chunks(job, made)
+        else:
+            job.tally.add("chunks_kept", count)
+        job.progress.expect("contextualize", count)
+        return [revision_id]
+
+    done = each(job, lane, batch, step, stage=None if beside else "chunk", beside=beside)
+    _add_chunks(job, made)
+    return done
 
 
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """A revision's chunks and the contexts that stand for them now."""
-
-    revision: stages.StoredRevision
-    cut: str
-    chunks: tuple[UUID, ...]
-    inputs: tuple[ContextInput, ...]
-    hashes: tuple[bytes, ...]
+def _cut(job: WritingJob, lane: Lane, revision: stages.StoredRevision, cut: str) -> stages.Cutting:
+    elements = stages.read_elements(job.store, revision.id, job.parse_id(revision))
+    chunks = chunk(elements, recipe=lane.chunking, tokenizer=lane.embedder.tokenizer)
+    if not chunks:
+        raise Unreadable("no_text")
+    ids = stages.chunk_ids(revision.document_id, lane.chunking.chunking_id, chunks)
+    return stages.Cutting(revision=revision, cut=cut, ids=ids, chunks=chunks)
 
 
-def _pairs(job: WritingJob, lane: Lane, revision_id: UUID) -> _Pairs:
-    revision = stages.read_revision(job.store, revision_id)
-    key = job.parse_id(revision)
-    cut = stages.cut_id(key, lane.chunking.chunking_id)
-    facts = stages.parse_facts(job.store, revision_id, key)
-    placed = stages.placements(job.store, revision_id, cut)
-    inputs = tuple(
-        ContextInput(
-            title=revision.title or facts.title,
-            heading_path=place.heading_path,
-            # A page of a rendering would re-embed all that follows an inserted one.
-            page=place.page_start if facts.page_native else None,
-        )
-        for place in placed
-    )
-    return _Pairs(
-        revision,
-        cut,
-        tuple(place.chunk_id for place in placed),
-        inputs,
-        tuple(input_sha256(item) for item in inputs),
-    )
+def _add_chunks(job: WritingJob, made: list[stages.Cutting]) -> None:
+    """Write what was cut, and empty the list."""
+    if not made:
+        return
+    new, rows = stages.add_chunks(job.store, job.run.id, made)
+    job.tally.add("chunks_written", new)
+    job.tally.add("chunks_reused", sum(len(cutting.chunks) for cutting in made) - new)
+    job.tally.add("rows", rows)
+    made.clear()
 
 
 def contextualize_batch(
@@ -141,199 +117,61 @@ def contextualize_batch(
 ) -> list[UUID]:
     """Write the contextual text of a batch's chunks."""
     with job.tally.timing("contextualize"):
-        return each_lane(job, lanes or job.lanes, batch, _contextualize)
+        return each_lane(job, lanes or job.lanes, batch, _contextualize_lane)
 
 
-def _contextualize(job: WritingJob, lane: Lane, revision_id: UUID) -> list[UUID]:
-    pairs = _pairs(job, lane, revision_id)
-    strategy = lane.recipe.context_id
-    written = []
-    missing = stages.missing_contexts(job.store, strategy, pairs.chunks, pairs.hashes)
-    for position, text in missing:
-        contextual = contextualize(
-            pairs.inputs[position],
-            text,
-            recipe=lane.chunking,
-            card=lane.embedder.card,
-            tokenizer=lane.embedder.tokenizer,
-        )
-        written.append(
-            stages.StoredContext(
-                chunk_id=pairs.chunks[position],
-                input_sha256=pairs.hashes[position],
-                prefix=contextual.prefix,
-                tokens=contextual.tokens,
-                fallback=contextual.fallback,
-                embedding_key=memo_key(job.store.keys.memo, contextual.text),
-            )
-        )
-    rows = stages.add_contexts(job.store, job.run.id, strategy, written)
-    job.tally.add("contexts", len(written))
-    job.tally.add("contexts_reused", len(pairs.chunks) - len(written))
-    job.tally.add("rows", rows)
-    job.progress.advance("contextualize", len(pairs.chunks))
-    return [revision_id]
-
-
-def embed(job: WritingJob, batch: Sequence[UUID], lanes: Lanes | None = None) -> list[UUID]:
-    """Embed the contextual texts of a batch that no memo holds, lane by lane."""
-    lanes = lanes or job.lanes
-    with job.tally.timing("embed"):
-        done = _embed_lane(job, lanes.first, batch)
-        for lane in lanes.every[1:]:
-            try:
-                _embed_lane(job, lane, still_in(job, lane, done), beside=True)
-            except EmbeddingFailed:
-                # The index that people search does not wait for the model of another version.
-                job.left_out |= {(lane.version.id, revision_id) for revision_id in done}
-    job.progress.expect("write", len(done))
+def _contextualize_lane(
+    job: WritingJob, lane: Lane, batch: Sequence[UUID], *, beside: bool = False
+) -> list[UUID]:
+    done: list[UUID] = []
+    for portion in portions(job, lane, batch):
+        done += _contextualize_portion(job, lane, portion, beside=beside)
     return done
 
 
-def _embed_lane(
-    job: WritingJob, lane: Lane, batch: Sequence[UUID], *, beside: bool = False
+def _contextualize_portion(
+    job: WritingJob, lane: Lane, portion: Sequence[UUID], *, beside: bool
 ) -> list[UUID]:
-    """Embed a batch for one version.
+    pairs = read_pairs(job, lane, portion)
+    row = flat(pairs)
+    missing: dict[UUID, list[tuple[int, str]]] = {}
+    for position, text in stages.missing_contexts(
+        job.store, lane.recipe.context_id, row.chunks, row.hashes
+    ):
+        missing.setdefault(row.owners[position], []).append((row.places[position], text))
+    written: list[stages.StoredContext] = []
 
-    The texts of all its documents together: most documents have fewer chunks than an encoder
-    needs to keep the cores busy.
-    """
-    missing: dict[bytes, embeddings.Unembedded] = {}
-    owners: dict[bytes, list[UUID]] = {}
-    tenants: dict[bytes, str] = {}
-
-    def gather(job: WritingJob, lane: Lane, revision_id: UUID) -> list[UUID]:
-        pairs = _pairs(job, lane, revision_id)
-        found = _missing_embeddings(job, lane, pairs)
-        job.tally.add("embeddings_reused", len(pairs.chunks) - len(found))
-        for item in found:
-            missing[item.key] = item
-            tenants[item.key] = pairs.revision.tenant
-            owners.setdefault(item.key, []).append(revision_id)
+    def step(job: WritingJob, lane: Lane, revision_id: UUID) -> list[UUID]:
+        own, texts = pairs[revision_id], missing.get(revision_id, [])
+        written.extend([_context(job, lane, own, place, text) for place, text in texts])
+        job.tally.add("contexts_reused", len(own.chunks) - len(texts))
+        job.progress.advance("contextualize", len(own.chunks))
         return [revision_id]
 
-    done = each(job, lane, batch, gather, beside=beside)
-    job.progress.expect("embed", len(missing))
-    aside: dict[UUID, Exception] = {}
-    # Texts of like length side by side: an encoder that pads wastes least.
-    queue = sorted(missing.values(), key=lambda item: (item.tokens, item.key))
-    for tenant in sorted(set(tenants.values())):
-        texts = iter([item for item in queue if tenants[item.key] == tenant])
-        while part := list(islice(texts, EMBED_SLICE)):
-            for item, error in _embed_slice(job, lane, tenant, part):
-                aside |= dict.fromkeys(owners[item.key], error)
-    job.tally.add("embedded_beside", len(missing) if beside else 0)
-
-    def leave(job: WritingJob, lane: Lane, revision_id: UUID) -> list[UUID]:
-        if revision_id in aside:
-            raise aside[revision_id]
-        return [revision_id]
-
-    return each(job, lane, done, leave, beside=beside)
-
-
-def _missing_embeddings(job: WritingJob, lane: Lane, pairs: _Pairs) -> list[embeddings.Unembedded]:
-    return embeddings.missing_embeddings(
-        job.store,
-        pairs.revision.tenant,
-        lane.recipe.fingerprint,
-        lane.recipe.context_id,
-        pairs.chunks,
-        pairs.hashes,
-    )
-
-
-def _embed_slice(
-    job: WritingJob, lane: Lane, tenant: str, part: Sequence[embeddings.Unembedded]
-) -> list[tuple[embeddings.Unembedded, Exception]]:
-    """Embed texts and remember them, in one transaction; returns what could not be embedded.
-
-    A slice that the model refuses is halved until the refused text stands alone (I12).
-    """
-    go_on()
-    try:
-        vectors = lane.embedder.embed_passages(
-            [contextual_text(item.prefix, item.text) for item in part]
-        )
-    except RUN_ERRORS:
-        raise
-    except Exception as error:
-        if len(part) == 1:
-            job.progress.advance("embed")
-            return [(part[0], error)]
-        middle = len(part) // 2
-        return [
-            *_embed_slice(job, lane, tenant, part[:middle]),
-            *_embed_slice(job, lane, tenant, part[middle:]),
-        ]
-    rows = embeddings.add_embeddings(
-        job.store,
-        job.run.id,
-        tenant,
-        lane.recipe.fingerprint,
-        [item.key for item in part],
-        vectors,
-    )
-    job.tally.add("embedded", len(part))
-    job.tally.add("tokens", sum(item.tokens for item in part))
+    done = each(job, lane, portion, step, beside=beside)
+    rows = stages.add_contexts(job.store, job.run.id, lane.recipe.context_id, written)
+    job.tally.add("contexts", len(written))
     job.tally.add("rows", rows)
-    job.progress.advance("embed", len(part))
-    return []
+    return done
 
 
-def write(job: WritingJob, batch: Sequence[UUID]) -> list[UUID]:
-    """Publish a batch's revisions: each becomes visible whole, in a transaction of its own.
-
-    When a version was opened or promoted meanwhile, the batch goes through the stages again, for
-    the versions that there are now; what is there already costs nothing.
-    """
-    while True:
-        lanes = job.lanes
-        if lanes.renewed:
-            for stage in (chunk_batch, contextualize_batch, embed):
-                batch = stage(job, batch, lanes)
-        step = partial(_write, lanes=lanes)
-        try:
-            with job.tally.timing("write"):
-                return each(job, lanes.first, batch, step, stage="write")
-        except VersionsChanged:
-            job.renew(lanes)
-
-
-def _write(job: WritingJob, first: Lane, revision_id: UUID, *, lanes: Lanes) -> list[UUID]:
-    taken = [lane for lane in lanes.every if (lane.version.id, revision_id) not in job.left_out]
-    while True:
-        revision = stages.read_revision(job.store, revision_id)
-        publications = [_publication(job, lane, revision_id) for lane in taken]
-        try:
-            result = publishing.publish(
-                job.store, job.run.id, revision, publications, job.settlement(revision_id, lanes)
-            )
-            break
-        except publishing.Incomplete as error:
-            if error.version == first.version.id:
-                raise
-            job.left_out.add((error.version, revision_id))
-            taken = [lane for lane in taken if lane.version.id != error.version]
-    if result is None:
-        job.tally.add("erased")
-        return []
-    entries, rows = result
-    job.tally.add("entries", sum(entries.values()))
-    job.tally.add("entries_beside", sum(entries.values()) - entries.get(first.version.id, 0))
-    job.tally.add("rows", rows)
-    return [revision_id]
-
-
-def _publication(job: WritingJob, lane: Lane, revision_id: UUID) -> publishing.Publication:
-    pairs = _pairs(job, lane, revision_id)
-    return publishing.Publication(
-        version=lane.version.id,
-        model=lane.recipe.fingerprint,
-        context_id=lane.recipe.context_id,
-        cut=pairs.cut,
-        chunks=pairs.chunks,
-        inputs=pairs.hashes,
+def _context(
+    job: WritingJob, lane: Lane, pairs: Pairs, place: int, text: str
+) -> stages.StoredContext:
+    contextual = contextualize(
+        pairs.inputs[place],
+        text,
+        recipe=lane.chunking,
+        card=lane.embedder.card,
+        tokenizer=lane.embedder.tokenizer,
+    )
+    return stages.StoredContext(
+        chunk_id=pairs.chunks[place],
+        input_sha256=pairs.hashes[place],
+        prefix=contextual.prefix,
+        tokens=contextual.tokens,
+        fallback=contextual.fallback,
+        embedding_key=memo_key(job.store.keys.memo, contextual.text),
     )
 
 

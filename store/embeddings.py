@@ -36,8 +36,11 @@ def missing_embeddings(
     context_id: str,
     chunks: Sequence[UUID],
     inputs: Sequence[bytes],
-) -> list[Unembedded]:
-    """Contextual texts of these pairs that this tenant never embedded with this model."""
+) -> list[tuple[int, Unembedded]]:
+    """Contextual texts that this tenant never embedded with this model.
+
+    Each with its position in the given pairs; equal texts come as often as they stand there.
+    """
     with store.reading() as connection:
         rows = connection.execute(
             query("missing_embeddings"),
@@ -50,8 +53,11 @@ def missing_embeddings(
             },
         ).fetchall()
     return [
-        Unembedded(
-            key=bytes(row["key"]), prefix=row["prefix"], text=row["text"], tokens=row["tokens"]
+        (
+            row["position"] - 1,
+            Unembedded(
+                key=bytes(row["key"]), prefix=row["prefix"], text=row["text"], tokens=row["tokens"]
+            ),
         )
         for row in rows
     ]

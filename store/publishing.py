@@ -43,6 +43,24 @@ class Settlement:
     token: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A revision, what each version shows of it, and what a sync settles with it."""
+
+    revision: StoredRevision
+    publications: Sequence[Publication]
+    settlement: Settlement | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """What became of revisions: entries written by version, rows written, erased meanwhile."""
+
+    entries: dict[int, int]
+    rows: int
+    erased: frozenset[UUID]
+
+
 class Incomplete(Exception):
     """A revision has chunks without an embedding in a version, so it cannot be published."""
 
@@ -55,60 +73,117 @@ class VersionsChanged(Exception):
     """A version was opened, promoted or retired meanwhile: others must be written now."""
 
 
-def publish(
-    store: Store,
-    run: int,
-    revision: StoredRevision,
-    publications: Sequence[Publication],
-    settlement: Settlement | None = None,
-) -> tuple[dict[int, int], int] | None:
-    """Make a revision visible in versions, in one transaction with its entries (I1, I8).
+def publish(store: Store, run: int, shown: Sequence[Shown]) -> Published:
+    """Make revisions visible in versions, in one transaction with their entries (I1, I8).
 
-    With a settlement, as a sync does: the document counts as seen, good and there. Without, as a
-    backfill does: a version that has the revision already is left alone, since a sync may have
-    written it with a newer title.
+    They are of one tenant, and each of another document. With a settlement, as in a sync: the
+    document counts as seen, good and there. Without, as in a backfill: a version that has the
+    revision already is left alone, since a sync may have written it with a newer title.
 
-    Returns (entries written by version, rows written), or None when the document was erased
-    meanwhile. Raises Incomplete, VersionsChanged.
+    What was erased meanwhile is left out. Raises VersionsChanged, and Incomplete when one of them
+    is: then none is published.
     """
-    place = Place(
-        uri=revision.uri,
-        raw_sha256=revision.raw_sha256,
-        content_sha256=revision.content_sha256,
-    )
-    entries: dict[int, int] = {}
-    shown = 0
     with store.transaction(run) as connection:
-        if lock_and_find_erased(
-            connection, store.keys.tombstone, revision.tenant, {revision.document_id: place}
-        ):
-            return None
-        if settlement is not None:
-            _hold_versions(connection, settlement)
-        for publication in publications:
-            values = _values(revision, publication)
-            rank = connection.execute(query("newest_published"), values).fetchone()
-            if rank is None:
-                raise AssertionError("an aggregate returns a row")
-            if settlement is None and rank["present"]:
-                continue
-            values["newest"] = rank["newest"]
-            written = connection.execute(query("publish_entries"), values).rowcount
-            present = connection.execute(query("count_entries"), values).fetchone()
-            if present is None or present["present"] != len(publication.chunks):
-                raise Incomplete(revision.id, publication.version)
-            if written:
-                connection.execute(query("mark_statistics_stale"), values)
-            entries[publication.version] = written
-            shown += connection.execute(query("publish_revision"), values).rowcount
-        if settlement is not None:
-            connection.execute(
-                query("settle_document"),
-                {"document": revision.document_id, "token": settlement.token},
+        places = {
+            item.revision.document_id: Place(
+                uri=item.revision.uri,
+                raw_sha256=item.revision.raw_sha256,
+                content_sha256=item.revision.content_sha256,
             )
-            connection.execute(query("release_quarantine"), {"document": revision.document_id})
-        connection.execute(query("refresh_validity"), {"documents": [revision.document_id]})
-    return entries, sum(entries.values()) + shown
+            for item in shown
+        }
+        tenant = shown[0].revision.tenant
+        erased = lock_and_find_erased(connection, store.keys.tombstone, tenant, places)
+        left = [item for item in shown if item.revision.document_id not in erased]
+        settlements = {item.revision.document_id: item.settlement for item in left}
+        settled = {document: found for document, found in settlements.items() if found is not None}
+        for settlement in {(s.index, s.in_step): s for s in settled.values()}.values():
+            _hold_versions(connection, settlement)
+        entries: dict[int, int] = {}
+        rows = 0
+        for group in _by_version(left):
+            written, added = _publish_in(connection, group)
+            if written is not None:
+                version = group[0][1].version
+                entries[version] = written
+                rows += written + added
+        if settled:
+            connection.execute(
+                query("settle_documents"),
+                {
+                    "documents": list(settled),
+                    "tokens": [settlement.token for settlement in settled.values()],
+                },
+            )
+            connection.execute(query("release_quarantine"), {"documents": list(settled)})
+        if left:
+            connection.execute(query("refresh_validity"), {"documents": sorted(settlements)})
+    gone = frozenset(item.revision.id for item in shown if item.revision.document_id in erased)
+    return Published(entries=entries, rows=rows, erased=gone)
+
+
+_One = tuple[Shown, Publication]
+
+
+def _by_version(shown: Sequence[Shown]) -> list[list[_One]]:
+    """What each version gets, in the order in which the publications name the versions."""
+    found: dict[int, list[_One]] = {}
+    for item in shown:
+        for publication in item.publications:
+            found.setdefault(publication.version, []).append((item, publication))
+    return list(found.values())
+
+
+def _publish_in(connection: Connection[DictRow], group: Sequence[_One]) -> tuple[int | None, int]:
+    """Publish revisions in one version; returns (entries, or None where all were there, rows)."""
+    revisions = [item.revision for item, _ in group]
+    first = group[0][1]
+    values: dict[str, Any] = {
+        "version": first.version,
+        "tenant": revisions[0].tenant,
+        "model": first.model,
+        "context": first.context_id,
+        "revisions": [revision.id for revision in revisions],
+        "documents": [revision.document_id for revision in revisions],
+        "sequences": [revision.sequence for revision in revisions],
+    }
+    ranks = {
+        row["revision"]: row
+        for row in connection.execute(query("newest_published"), values).fetchall()
+    }
+    taken = [
+        (item, publication)
+        for item, publication in group
+        if item.settlement is not None or not ranks[item.revision.id]["present"]
+    ]
+    if not taken:
+        return None, 0
+    pairs = [
+        (item.revision.id, chunk, context)
+        for item, publication in taken
+        for chunk, context in zip(publication.chunks, publication.inputs, strict=True)
+    ]
+    values |= {
+        "of": [revision for revision, _, _ in pairs],
+        "chunks": [chunk for _, chunk, _ in pairs],
+        "inputs": [context for _, _, context in pairs],
+        "newest": [ranks[revision]["newest"] for revision, _, _ in pairs],
+    }
+    written = connection.execute(query("publish_entries"), values).rowcount
+    counted = connection.execute(query("count_entries"), values).fetchall()
+    present = {row["revision"]: row["present"] for row in counted}
+    for item, publication in taken:
+        if present.get(item.revision.id, 0) != len(publication.chunks):
+            raise Incomplete(item.revision.id, publication.version)
+    if written:
+        connection.execute(query("mark_statistics_stale"), values)
+    values |= {
+        "revisions": [item.revision.id for item, _ in taken],
+        "documents": [item.revision.document_id for item, _ in taken],
+        "cuts": [publication.cut for _, publication in taken],
+        "counts": [len(publication.chunks) for _, publication in taken],
+    }
+    return written, connection.execute(query("publish_revisions"), values).rowcount
 
 
 def _hold_versions(connection: Connection[DictRow], settlement: Settlement) -> None:
@@ -122,22 +197,6 @@ def _hold_versions(connection: Connection[DictRow], settlement: Settlement) -> N
     found = connection.execute(query("versions_in_step"), values).fetchall()
     if tuple(row["id"] for row in found) != settlement.in_step:
         raise VersionsChanged
-
-
-def _values(revision: StoredRevision, publication: Publication) -> dict[str, Any]:
-    return {
-        "version": publication.version,
-        "tenant": revision.tenant,
-        "revision": revision.id,
-        "sequence": revision.sequence,
-        "document": revision.document_id,
-        "model": publication.model,
-        "context": publication.context_id,
-        "cut": publication.cut,
-        "chunks": list(publication.chunks),
-        "inputs": list(publication.inputs),
-        "count": len(publication.chunks),
-    }
 
 
 def quarantine(

@@ -193,13 +193,13 @@ where id = any(%(ids)s::uuid[]) and listing_token is not null;
 -- Effective ranges of these documents' revisions, all together.
 select mucluc.refresh_validity(%(documents)s::uuid[]);
 
--- name: revision
--- One revision with its document.
+-- name: revisions
+-- Revisions with their documents.
 select r.id, r.document_id, r.sequence, r.content_sha256, r.raw_sha256, r.suffix, r.bytes,
        r.title, r.language, d.tenant, d.source, d.uri, d.collection, d.parent_id,
        d.deleted_at is not null as deleted
 from mucluc.revision r join mucluc.document d on d.id = r.document_id
-where r.id = %(revision)s;
+where r.id = any(%(revisions)s::uuid[]);
 
 -- name: has_parse
 -- Whether the parse stage has this revision.
@@ -207,8 +207,9 @@ select 1 as present from mucluc.parse
 where revision_id = %(revision)s and parser_id = %(parser)s;
 
 -- name: parses
--- Which parsers' elements the parse stage has of a revision.
-select parser_id from mucluc.parse where revision_id = %(revision)s order by parser_id;
+-- Which parsers' elements the parse stage has of these revisions.
+select revision_id, parser_id from mucluc.parse
+where revision_id = any(%(revisions)s::uuid[]) order by revision_id, parser_id;
 
 -- name: add_parse
 -- Elements of a revision.
@@ -223,64 +224,86 @@ select elements, title, language, page_native from mucluc.parse
 where revision_id = %(revision)s and parser_id = %(parser)s;
 
 -- name: parse_facts
--- What the parser said of a revision, without its elements.
-select title, language, page_native from mucluc.parse
-where revision_id = %(revision)s and parser_id = %(parser)s;
+-- What the parsers said of revisions, without their elements.
+select p.revision_id, p.title, p.language, p.page_native
+from unnest(%(revisions)s::uuid[], %(parsers)s::text[]) as x(revision, parser)
+cross join lateral (select p.* from mucluc.parse p where p.revision_id = x.revision
+                    and p.parser_id = x.parser offset 0) p;
 
--- name: has_cut
--- Whether the chunk stage has this revision.
-select count(*) as chunks from mucluc.revision_chunk
-where revision_id = %(revision)s and cut_id = %(cut)s;
+-- name: count_cuts
+-- How many chunks the chunk stage has of these revisions.
+select x.revision, n.chunks from unnest(%(revisions)s::uuid[], %(cuts)s::text[]) as x(revision, cut)
+cross join lateral (select count(*) as chunks from mucluc.revision_chunk rc
+                    where rc.revision_id = x.revision and rc.cut_id = x.cut) n;
 
 -- name: add_chunks
--- Chunks of a document; those that stayed keep their rows, contexts and entries.
+-- Chunks of documents that are still there; those that stayed keep their rows, contexts and
+-- entries. In the order of their ids, as every writer does, so that two never wait for each other.
 insert into mucluc.chunk (id, document_id, heading_path, text, kinds, tokens, added, cells,
                           warnings)
-values (%(id)s, %(document)s, %(heading_path)s::text[], %(text)s, %(kinds)s::text[], %(tokens)s,
-        %(added)s::int[], %(cells)s, %(warnings)s::text[])
+select x.id, x.document, x.heading_path, x.text, x.kinds, x.tokens, x.added, x.cells, x.warnings
+from json_to_recordset(%(chunks)s) as x(id uuid, document uuid, heading_path text[], text text,
+  kinds text[], tokens int, added int[], cells jsonb, warnings text[])
+join mucluc.document d on d.id = x.document
+order by x.id
+for key share of d  -- one that is being deleted is passed over
 on conflict (id) do nothing;
 
 -- name: add_placements
--- Where a revision's chunks stand in it.
+-- Where the chunks stand in revisions that are still there.
 insert into mucluc.revision_chunk (revision_id, cut_id, ordinal, chunk_id, table_id, char_start,
                                    char_end, page_start, page_end)
-values (%(revision)s, %(cut)s, %(ordinal)s, %(chunk)s, %(table_id)s, %(char_start)s, %(char_end)s,
-        %(page_start)s, %(page_end)s)
+select x.revision, x.cut, x.ordinal, x.chunk, x.table_id, x.char_start, x.char_end, x.page_start,
+       x.page_end
+from unnest(%(revisions)s::uuid[], %(cuts)s::text[], %(ordinals)s::int[], %(chunks)s::uuid[],
+            %(table_ids)s::text[], %(char_starts)s::int[], %(char_ends)s::int[],
+            %(page_starts)s::int[], %(page_ends)s::int[])
+     as x(revision, cut, ordinal, chunk, table_id, char_start, char_end, page_start, page_end)
+join mucluc.revision r on r.id = x.revision
+for key share of r
 on conflict (revision_id, cut_id, ordinal) do nothing;
 
 -- name: placements
--- A revision's chunks in order, with what their context depends on.
-select rc.chunk_id, rc.ordinal, rc.page_start, rc.table_id, c.heading_path, c.kinds, c.tokens
-from mucluc.revision_chunk rc join mucluc.chunk c on c.id = rc.chunk_id
-where rc.revision_id = %(revision)s and rc.cut_id = %(cut)s
-order by rc.ordinal;
+-- Revisions' chunks in order, with what their contexts depend on.
+select rc.revision_id, rc.chunk_id, rc.ordinal, rc.page_start, c.heading_path
+from unnest(%(revisions)s::uuid[], %(cuts)s::text[]) as x(revision, cut)
+cross join lateral (select rc.* from mucluc.revision_chunk rc
+                    where rc.revision_id = x.revision and rc.cut_id = x.cut offset 0) rc
+cross join lateral (select c.heading_path from mucluc.chunk c where c.id = rc.chunk_id offset 0) c
+order by rc.revision_id, rc.ordinal;
 
 -- name: missing_contexts
 -- Of these (chunk, context input) pairs, those without a context, with the chunk's text.
 select x.ord::int as position, c.text
 from unnest(%(chunks)s::uuid[], %(inputs)s::bytea[]) with ordinality as x(chunk_id, input, ord)
-join mucluc.chunk c on c.id = x.chunk_id
+cross join lateral (select c.text from mucluc.chunk c where c.id = x.chunk_id offset 0) c
 where not exists (select 1 from mucluc.context k where k.chunk_id = x.chunk_id
-                  and k.context_id = %(context)s and k.input_sha256 = x.input)
+                  and k.context_id = %(context)s and k.input_sha256 = x.input offset 0)
 order by x.ord;
 
 -- name: add_contexts
--- Contextual text of chunks.
+-- Contextual text of chunks that are still there.
 insert into mucluc.context (chunk_id, context_id, input_sha256, prefix, tokens, fallback,
                             embedding_key)
-values (%(chunk)s, %(context)s, %(input)s, %(prefix)s, %(tokens)s, %(fallback)s, %(key)s)
+select x.chunk, %(context)s, x.input, x.prefix, x.tokens, x.fallback, x.key
+from unnest(%(chunks)s::uuid[], %(inputs)s::bytea[], %(prefixes)s::text[], %(tokens)s::int[],
+            %(fallbacks)s::bool[], %(keys)s::bytea[])
+     as x(chunk, input, prefix, tokens, fallback, key)
+join mucluc.chunk c on c.id = x.chunk
+order by x.chunk, x.input
+for key share of c
 on conflict (chunk_id, context_id, input_sha256) do nothing;
 
 -- name: missing_embeddings
--- Contextual texts of these pairs that no memo of the tenant holds, once each.
-select distinct on (k.embedding_key) k.embedding_key as key, k.prefix, c.text, k.tokens
-from unnest(%(chunks)s::uuid[], %(inputs)s::bytea[]) as x(chunk_id, input)
-join mucluc.context k on k.chunk_id = x.chunk_id and k.context_id = %(context)s
-                     and k.input_sha256 = x.input
-join mucluc.chunk c on c.id = x.chunk_id
+-- Of these (chunk, context input) pairs, those whose contextual text no memo of the tenant holds.
+select x.ord::int as position, k.embedding_key as key, k.prefix, c.text, k.tokens
+from unnest(%(chunks)s::uuid[], %(inputs)s::bytea[]) with ordinality as x(chunk_id, input, ord)
+cross join lateral (select k.* from mucluc.context k where k.chunk_id = x.chunk_id
+                    and k.context_id = %(context)s and k.input_sha256 = x.input offset 0) k
+cross join lateral (select c.text from mucluc.chunk c where c.id = x.chunk_id offset 0) c
 where not exists (select 1 from mucluc.embedding_memo m where m.tenant = %(tenant)s
-                  and m.model = %(model)s and m.key = k.embedding_key)
-order by k.embedding_key;
+                  and m.model = %(model)s and m.key = k.embedding_key offset 0)
+order by x.ord;
 
 -- name: memo_from_stage
 -- Embeddings that came in by COPY; somebody may have embedded the same text meanwhile.
@@ -289,61 +312,77 @@ select %(tenant)s, %(model)s, key, embedding from incoming
 on conflict (tenant, model, key) do nothing;
 
 -- name: newest_published
--- Whether a revision is the newest of its document in a version, and whether it is there already.
-select coalesce(bool_and(r.sequence <= %(sequence)s), true) as newest,
-       coalesce(bool_or(p.revision_id = %(revision)s), false) as present
-from mucluc.published p join mucluc.revision r on r.id = p.revision_id
-where p.document_id = %(document)s and p.version_id = %(version)s;
+-- Whether each revision is the newest of its document in a version, and whether it is there already.
+select x.revision, n.newest, n.present
+from unnest(%(revisions)s::uuid[], %(documents)s::uuid[], %(sequences)s::int[])
+     as x(revision, document, sequence)
+cross join lateral (
+  select coalesce(bool_and(r.sequence <= x.sequence), true) as newest,
+         coalesce(bool_or(p.revision_id = x.revision), false) as present
+  from mucluc.published p join mucluc.revision r on r.id = p.revision_id
+  where p.document_id = x.document and p.version_id = %(version)s) n;
 
 -- name: publish_entries
--- Entries of a revision that are new or, unless a newer one is there, whose context changed; the
--- others are left alone (I14).
+-- Entries of revisions that are new or, unless a newer one is there, whose context changed; the
+-- others are left alone (I14). Row by row by key (offset 0): while a version is being filled the
+-- planner knows too little of its tables, and reads them whole for every call. And the lexemes are
+-- made once: without the offset they would be made anew for their count.
 insert into mucluc.entry (chunk_id, version_id, tenant, document_id, embedding, tsv, len,
                           input_sha256)
-select c.id, %(version)s, %(tenant)s, c.document_id, m.embedding::halfvec, l.tsv,
+select x.chunk_id, %(version)s, %(tenant)s, c.document_id, m.embedding::halfvec, l.tsv,
        mucluc.lexeme_count(l.tsv), x.input
-from unnest(%(chunks)s::uuid[], %(inputs)s::bytea[]) as x(chunk_id, input)
-join mucluc.chunk c on c.id = x.chunk_id
-join mucluc.context k on k.chunk_id = x.chunk_id and k.context_id = %(context)s
-                     and k.input_sha256 = x.input
-join mucluc.embedding_memo m on m.tenant = %(tenant)s and m.model = %(model)s
-                            and m.key = k.embedding_key
-join mucluc.revision r on r.id = %(revision)s
-cross join lateral (select mucluc.entry_lexemes(k.prefix, coalesce(r.title, (
-  select p.title from mucluc.parse p where p.revision_id = r.id order by p.parser_id limit 1)),
-  c.heading_path, c.text) as tsv) l
+from unnest(%(chunks)s::uuid[], %(inputs)s::bytea[], %(of)s::uuid[], %(newest)s::bool[])
+     as x(chunk_id, input, revision, newest)
+cross join lateral (select c.* from mucluc.chunk c where c.id = x.chunk_id offset 0) c
+cross join lateral (select k.* from mucluc.context k where k.chunk_id = x.chunk_id
+                    and k.context_id = %(context)s and k.input_sha256 = x.input offset 0) k
+cross join lateral (select m.embedding from mucluc.embedding_memo m where m.tenant = %(tenant)s
+                    and m.model = %(model)s and m.key = k.embedding_key offset 0) m
+cross join lateral (select coalesce(r.title, (
+    select p.title from mucluc.parse p where p.revision_id = r.id order by p.parser_id limit 1))
+    as title from mucluc.revision r where r.id = x.revision offset 0) r
+cross join lateral (select mucluc.entry_lexemes(k.prefix, r.title, c.heading_path, c.text) as tsv
+                    offset 0) l
 where not exists (select 1 from mucluc.entry e where e.chunk_id = x.chunk_id
                   and e.version_id = %(version)s and e.tenant = %(tenant)s
-                  and (e.input_sha256 = x.input or not %(newest)s))
+                  and (e.input_sha256 = x.input or not x.newest) offset 0)
 on conflict (chunk_id, version_id, tenant) do update
 set embedding = excluded.embedding, tsv = excluded.tsv, len = excluded.len,
     input_sha256 = excluded.input_sha256;
 
 -- name: count_entries
--- How many of these chunks the version holds, made from these contexts or from a newer revision's.
-select count(*) as present
-from unnest(%(chunks)s::uuid[], %(inputs)s::bytea[]) as x(chunk_id, input)
-join mucluc.entry e on e.chunk_id = x.chunk_id and e.version_id = %(version)s
-                   and e.tenant = %(tenant)s and (e.input_sha256 = x.input or not %(newest)s);
+-- How many chunks of each revision the version holds, made from these contexts or from a newer
+-- revision's.
+select x.revision, count(*) as present
+from unnest(%(chunks)s::uuid[], %(inputs)s::bytea[], %(of)s::uuid[], %(newest)s::bool[])
+     as x(chunk_id, input, revision, newest)
+cross join lateral (select from mucluc.entry e where e.chunk_id = x.chunk_id
+                    and e.version_id = %(version)s and e.tenant = %(tenant)s
+                    and (e.input_sha256 = x.input or not x.newest) offset 0) e
+group by x.revision;
 
--- name: publish_revision
--- The row that makes a revision visible in a version, once its ranges are refreshed (I1).
+-- name: publish_revisions
+-- The rows that make revisions visible in a version, once their ranges are refreshed (I1).
 insert into mucluc.published (version_id, revision_id, document_id, cut_id, n_chunks)
-values (%(version)s, %(revision)s, %(document)s, %(cut)s, %(count)s)
+select %(version)s, x.revision, x.document, x.cut, x.count
+from unnest(%(revisions)s::uuid[], %(documents)s::uuid[], %(cuts)s::text[], %(counts)s::int[])
+     as x(revision, document, cut, count)
 on conflict (version_id, revision_id) do update
 set cut_id = excluded.cut_id, n_chunks = excluded.n_chunks
 where (published.cut_id, published.n_chunks) is distinct from (excluded.cut_id, excluded.n_chunks);
 
--- name: settle_document
--- A document's newest bytes are published: record what was listed, with the rows it stands for.
-update mucluc.document
-set listing_token = %(token)s, deleted_at = null, stale = false
-where id = %(document)s
-  and (listing_token is distinct from %(token)s or deleted_at is not null or stale);
+-- name: settle_documents
+-- The newest bytes of these documents are published: record what was listed, with the rows it
+-- stands for.
+update mucluc.document d
+set listing_token = x.token, deleted_at = null, stale = false
+from unnest(%(documents)s::uuid[], %(tokens)s::text[]) as x(document, token)
+where d.id = x.document
+  and (d.listing_token is distinct from x.token or d.deleted_at is not null or d.stale);
 
 -- name: release_quarantine
--- It is good again.
-delete from mucluc.quarantine where document_id = %(document)s;
+-- They are good again.
+delete from mucluc.quarantine where document_id = any(%(documents)s::uuid[]);
 
 -- name: quarantine
 -- A file that cannot be taken; counted, and tried again when its cause changes (I12).

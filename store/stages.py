@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
+from psycopg.types.json import Json, Jsonb
 
 from chunkers.chunk import Chunk
 from parsers.elements import Element, Parsed, elements_from_json, elements_to_json
@@ -46,16 +46,22 @@ class ParseFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cutting:
+    """A revision's chunks with their ids, as the chunk stage writes them."""
+
+    revision: StoredRevision
+    cut: str
+    ids: Sequence[UUID]
+    chunks: Sequence[Chunk]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
     """A chunk in a revision, with what its context depends on."""
 
     chunk_id: UUID
-    ordinal: int
     page_start: int | None
-    table_id: str | None
     heading_path: tuple[str, ...]
-    kinds: tuple[str, ...]
-    tokens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,16 +106,22 @@ def chunk_ids(document: UUID, chunking_id: str, chunks: Sequence[Chunk]) -> list
     return ids
 
 
+def read_revisions(store: Store, revisions: Sequence[UUID]) -> dict[UUID, StoredRevision]:
+    """Revisions by id; those that are gone are left out."""
+    with store.reading() as connection:
+        rows = connection.execute(query("revisions"), {"revisions": list(revisions)}).fetchall()
+    found = {}
+    for row in rows:
+        values = dict(row)
+        values["content_sha256"] = bytes(row["content_sha256"])
+        values["raw_sha256"] = bytes(row["raw_sha256"])
+        found[row["id"]] = StoredRevision(**values)
+    return found
+
+
 def read_revision(store: Store, revision: UUID) -> StoredRevision:
     """One revision. Raises KeyError when it is gone."""
-    with store.reading() as connection:
-        row = connection.execute(query("revision"), {"revision": revision}).fetchone()
-    if row is None:
-        raise KeyError(revision)
-    values = dict(row)
-    values["content_sha256"] = bytes(row["content_sha256"])
-    values["raw_sha256"] = bytes(row["raw_sha256"])
-    return StoredRevision(**values)
+    return read_revisions(store, [revision])[revision]
 
 
 def has_parse(store: Store, revision: UUID, parser_id: str) -> bool:
@@ -121,11 +133,14 @@ def has_parse(store: Store, revision: UUID, parser_id: str) -> bool:
     return row is not None
 
 
-def parses(store: Store, revision: UUID) -> list[str]:
-    """Ids of the parsers whose elements the parse stage has of a revision."""
+def parses(store: Store, revisions: Sequence[UUID]) -> dict[UUID, list[str]]:
+    """Ids of the parsers whose elements the parse stage has, by revision; none is left out."""
+    found: dict[UUID, list[str]] = {revision: [] for revision in revisions}
     with store.reading() as connection:
-        rows = connection.execute(query("parses"), {"revision": revision}).fetchall()
-    return [row["parser_id"] for row in rows]
+        rows = connection.execute(query("parses"), {"revisions": list(revisions)}).fetchall()
+    for row in rows:
+        found[row["revision_id"]].append(row["parser_id"])
+    return found
 
 
 def add_parse(store: Store, run: int, revision: UUID, parser_id: str, parsed: Parsed) -> int:
@@ -156,92 +171,85 @@ def read_elements(store: Store, revision: UUID, parser_id: str) -> tuple[Element
     return elements_from_json(row["elements"])
 
 
-def parse_facts(store: Store, revision: UUID, parser_id: str) -> ParseFacts:
-    """What the parser said of a revision. Raises KeyError when it is not parsed."""
+def parse_facts(store: Store, parsers: Mapping[UUID, str]) -> dict[UUID, ParseFacts]:
+    """What its parser said of each revision; those that are not parsed are left out."""
+    values = {"revisions": list(parsers), "parsers": list(parsers.values())}
     with store.reading() as connection:
-        row = connection.execute(
-            query("parse_facts"), {"revision": revision, "parser": parser_id}
-        ).fetchone()
-    if row is None:
-        raise KeyError(revision)
-    return ParseFacts(**row)
-
-
-def count_chunks(store: Store, revision: UUID, cut: str) -> int:
-    """How many chunks the chunk stage has of this revision."""
-    with store.reading() as connection:
-        row = connection.execute(query("has_cut"), {"revision": revision, "cut": cut}).fetchone()
-    return 0 if row is None else int(row["chunks"])
-
-
-def add_chunks(
-    store: Store,
-    run: int,
-    revision: StoredRevision,
-    cut: str,
-    ids: Sequence[UUID],
-    chunks: Sequence[Chunk],
-) -> tuple[int, int]:
-    """Write a revision's chunks and their places; returns (new chunks, rows written)."""
-    with store.transaction(run) as connection, connection.cursor() as cursor:
-        cursor.executemany(
-            query("add_chunks"),
-            [
-                {
-                    "id": chunk_id,
-                    "document": revision.document_id,
-                    "heading_path": list(chunk.heading_path),
-                    "text": chunk.text,
-                    "kinds": list(chunk.kinds),
-                    "tokens": chunk.tokens,
-                    "added": [edge for span in chunk.added for edge in span],
-                    "cells": Jsonb([[c.row, c.col, c.start, c.end] for c in chunk.cells])
-                    if chunk.cells
-                    else None,
-                    "warnings": list(chunk.warnings),
-                }
-                for chunk_id, chunk in zip(ids, chunks, strict=True)
-            ],
-        )
-        new = max(cursor.rowcount, 0)
-        cursor.executemany(
-            query("add_placements"),
-            [
-                {
-                    "revision": revision.id,
-                    "cut": cut,
-                    "ordinal": ordinal,
-                    "chunk": chunk_id,
-                    "table_id": chunk.table_id,
-                    "char_start": chunk.char_start,
-                    "char_end": chunk.char_end,
-                    "page_start": chunk.page_start,
-                    "page_end": chunk.page_end,
-                }
-                for ordinal, (chunk_id, chunk) in enumerate(zip(ids, chunks, strict=True))
-            ],
-        )
-        return new, new + max(cursor.rowcount, 0)
-
-
-def placements(store: Store, revision: UUID, cut: str) -> list[Placement]:
-    """A revision's chunks, in order."""
-    with store.reading() as connection:
-        rows = connection.execute(
-            query("placements"), {"revision": revision, "cut": cut}
-        ).fetchall()
-    return [
-        Placement(
-            chunk_id=row["chunk_id"],
-            ordinal=row["ordinal"],
-            page_start=row["page_start"],
-            table_id=row["table_id"],
-            heading_path=tuple(row["heading_path"]),
-            kinds=tuple(row["kinds"]),
-            tokens=row["tokens"],
+        rows = connection.execute(query("parse_facts"), values).fetchall()
+    return {
+        row["revision_id"]: ParseFacts(
+            title=row["title"], language=row["language"], page_native=row["page_native"]
         )
         for row in rows
+    }
+
+
+def count_chunks(store: Store, cuts: Mapping[UUID, str]) -> dict[UUID, int]:
+    """How many chunks the chunk stage has of each revision's cut; none is left out."""
+    values = {"revisions": list(cuts), "cuts": list(cuts.values())}
+    with store.reading() as connection:
+        rows = connection.execute(query("count_cuts"), values).fetchall()
+    return {row["revision"]: int(row["chunks"]) for row in rows}
+
+
+def add_chunks(store: Store, run: int, cuttings: Sequence[Cutting]) -> tuple[int, int]:
+    """Write revisions' chunks and their places, in one transaction.
+
+    Returns (new chunks, rows written). What is gone by now is left out.
+    """
+    placed = [
+        (cutting, ordinal, chunk_id, chunk)
+        for cutting in cuttings
+        for ordinal, (chunk_id, chunk) in enumerate(zip(cutting.ids, cutting.chunks, strict=True))
     ]
+    chunks = [
+        {
+            "id": str(chunk_id),
+            "document": str(cutting.revision.document_id),
+            "heading_path": chunk.heading_path,
+            "text": chunk.text,
+            "kinds": chunk.kinds,
+            "tokens": chunk.tokens,
+            "added": [edge for span in chunk.added for edge in span],
+            "cells": [[c.row, c.col, c.start, c.end] for c in chunk.cells] or None,
+            "warnings": chunk.warnings,
+        }
+        for cutting, _, chunk_id, chunk in placed
+    ]
+    with store.transaction(run) as connection:
+        new = connection.execute(query("add_chunks"), {"chunks": Json(chunks)}).rowcount
+        rows = connection.execute(
+            query("add_placements"),
+            {
+                "revisions": [cutting.revision.id for cutting, _, _, _ in placed],
+                "cuts": [cutting.cut for cutting, _, _, _ in placed],
+                "ordinals": [ordinal for _, ordinal, _, _ in placed],
+                "chunks": [chunk_id for _, _, chunk_id, _ in placed],
+                "table_ids": [chunk.table_id for _, _, _, chunk in placed],
+                "char_starts": [chunk.char_start for _, _, _, chunk in placed],
+                "char_ends": [chunk.char_end for _, _, _, chunk in placed],
+                "page_starts": [chunk.page_start for _, _, _, chunk in placed],
+                "page_ends": [chunk.page_end for _, _, _, chunk in placed],
+            },
+        ).rowcount
+        return new, new + rows
+
+
+def placements(store: Store, cuts: Mapping[UUID, str]) -> dict[UUID, list[Placement]]:
+    """The chunks of each revision's cut, in order; no revision is left out."""
+    found: dict[UUID, list[Placement]] = {revision: [] for revision in cuts}
+    values = {"revisions": list(cuts), "cuts": list(cuts.values())}
+    with store.reading() as connection:
+        rows = connection.execute(query("placements"), values).fetchall()
+    for row in rows:
+        found[row["revision_id"]].append(
+            Placement(
+                chunk_id=row["chunk_id"],
+                page_start=row["page_start"],
+                heading_path=tuple(row["heading_path"]),
+            )
+        )
+    return found
 
 
 def missing_contexts(
@@ -257,23 +265,19 @@ def missing_contexts(
 
 
 def add_contexts(store: Store, run: int, context_id: str, contexts: Sequence[StoredContext]) -> int:
-    """Write contexts; returns rows written."""
+    """Write contexts, in one transaction; returns rows written. What is gone is left out."""
     if not contexts:
         return 0
-    with store.transaction(run) as connection, connection.cursor() as cursor:
-        cursor.executemany(
+    with store.transaction(run) as connection:
+        return connection.execute(
             query("add_contexts"),
-            [
-                {
-                    "chunk": c.chunk_id,
-                    "context": context_id,
-                    "input": c.input_sha256,
-                    "prefix": c.prefix,
-                    "tokens": c.tokens,
-                    "fallback": c.fallback,
-                    "key": c.embedding_key,
-                }
-                for c in contexts
-            ],
-        )
-        return max(cursor.rowcount, 0)
+            {
+                "context": context_id,
+                "chunks": [c.chunk_id for c in contexts],
+                "inputs": [c.input_sha256 for c in contexts],
+                "prefixes": [c.prefix for c in contexts],
+                "tokens": [c.tokens for c in contexts],
+                "fallbacks": [c.fallback for c in contexts],
+                "keys": [c.embedding_key for c in contexts],
+            },
+        ).rowcount

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from enrich.embedders import load, probe
-from flows import changes, collecting, filling, judging, stages
+from flows import changes, collecting, embedding, filling, judging, stages, writing
 from flows.filling import FillJob, FillReport, FillRequest, open_fill
 from flows.finishing import make_report
 from flows.job import SyncJob, enter, open_job
@@ -92,8 +92,8 @@ def run_stages(job: SyncJob, before: Callable[[str], None] = lambda stage: None)
             ("parse", stages.parse),
             ("chunk", stages.chunk_batch),
             ("contextualize", stages.contextualize_batch),
-            ("embed", stages.embed),
-            ("write", stages.write),
+            ("embed", embedding.embed),
+            ("write", writing.write),
         ):
             before(name)
             left = stage(job, left)
@@ -143,8 +143,8 @@ def backfill(
                 ("parse", filling.reparse),
                 ("chunk", stages.chunk_batch),
                 ("contextualize", stages.contextualize_batch),
-                ("embed", stages.embed),
-                ("write", stages.write),
+                ("embed", embedding.embed),
+                ("write", writing.write),
             ):
                 before(name)
                 left = stage(job, left)  # type: ignore[operator]
