@@ -33,6 +33,7 @@ _E5_ODD = re.compile(
     "\u3000\ufeff\ufffd]"
 )
 _WORDS_KEPT = 200_000  # about 30 MB of cached word counts
+_COUNTS_KEPT = 50_000  # about 5 MB of counts by a text's digest
 _LOCK = Lock()
 
 # sha1 of the URL that tiktoken would download a table from: the name it looks for in its cache.
@@ -85,14 +86,27 @@ class HuggingFaceTokenizer:
         self._backend = Backend.from_str(data)
         self._backend.no_truncation()
         self._backend.no_padding()
+        self._specials = int(self._backend.num_special_tokens_to_add(False))
+        self._counts: dict[bytes, int] = {}
 
     def count(self, text: str) -> int:
-        """Tokens of ``text`` alone, without prefix and special tokens."""
-        return len(self._backend.encode(clean(text), add_special_tokens=False).ids)
+        """Tokens of ``text`` alone, without prefix and special tokens.
+
+        Counts are remembered: a block is counted alone and as a chunk, a context for each chunk
+        below it, and a text when it gets its context and again before it is embedded.
+        """
+        text = clean(text)
+        key = hashlib.blake2b(text.encode(), digest_size=16).digest()  # no text is kept
+        found = self._counts.get(key)
+        if found is None:
+            if len(self._counts) >= _COUNTS_KEPT:
+                self._counts.clear()
+            found = self._counts[key] = len(self._backend.encode(text, add_special_tokens=False))
+        return found
 
     def count_with_specials(self, text: str) -> int:
         """Tokens that the model is fed for ``text``."""
-        return len(self._backend.encode(clean(text), add_special_tokens=True).ids)
+        return self.count(text) + self._specials
 
 
 def _tokenizer_json(path: Path) -> str:

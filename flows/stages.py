@@ -73,15 +73,19 @@ def _chunk_lane(
     cuts = {id: cut_of(job, lane, revision) for id, revision in revisions.items()}
     present = stages.count_chunks(job.store, cuts)
     made: list[stages.Cutting] = []
+    waiting = 0
 
     def step(job: WritingJob, lane: Lane, revision_id: UUID) -> list[UUID]:
+        nonlocal waiting
         count = present[revision_id]
         if count == 0:
             cutting = _cut(job, lane, revisions[revision_id], cuts[revision_id])
             made.append(cutting)
             count = len(cutting.chunks)
-            if sum(len(cutting.chunks) for cutting in made) >= PORTION:
+            waiting += count
+            if waiting >= PORTION:
                 _add_chunks(job, made)
+                waiting = 0
         else:
             job.tally.add("chunks_kept", count)
         job.progress.expect("contextualize", count)
