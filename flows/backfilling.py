@@ -39,7 +39,7 @@ SETTABLE = {
 }
 LIVE = {"building", "ready"}
 # A backfill seldom parses, so its batches hold more documents than a sync's, if not more bytes: the
-# more texts are sorted by length before they are embedded, the less an encoder pads (docs/design.md).
+# more texts are sorted by length before they are embedded, the less an encoder pads.
 MORE_DOCUMENTS = 8
 
 
