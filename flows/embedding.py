@@ -11,8 +11,8 @@ from enrich.models import EmbeddingFailed
 from flows.batches import RUN_ERRORS, each, still_in
 from flows.job import WritingJob
 from flows.lanes import Lane, Lanes
-from flows.stopping import go_on
 from flows.portions import Pairs, flat, portions, read_pairs
+from flows.stopping import go_on
 from store import embeddings
 
 EMBED_SLICE = 64  # chunks in one memo transaction: what a killed run embeds again at the most
