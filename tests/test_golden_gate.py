@@ -25,7 +25,7 @@ from enrich.models import EmbeddingFailed, ModelUnavailable
 from evals.golden import GoldenQuestion, GoldenSource
 from evals.golden_file import read_golden
 from evals.interleaved import run_interleaved
-from flows import answering, judging, lanes, stages
+from flows import answering, judging, lanes, portions
 from flows.answering import Asking
 from flows.cli import app
 from flows.promotion_page import as_html, as_markdown
@@ -141,7 +141,7 @@ def drop_entries(store: Store, names: int) -> None:
 def backfill_without_titles(store: Store, **asked: Any) -> None:
     """Build v9 as a slip in the stages would: contexts and full text of chunks without titles."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stages, "ContextInput", lambda **_values: ContextInput())
+        patch.setattr(portions, "ContextInput", lambda **_values: ContextInput())
         assert backfill(store, name="v9", **asked).missing == 0
     with store.pool.connection() as connection:
         # The full text would say the titles that a context left out.
