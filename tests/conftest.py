@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,8 +22,14 @@ _numbers = itertools.count(1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hypothesis prints reproducible examples and has no deadline on a noisy machine."""
+    """Hypothesis prints reproducible examples and has no deadline on a noisy machine.
+
+    And Ctrl-C works in what the tests start, though a shell's background job ignores it.
+    """
     from hypothesis import settings
+
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
     settings.register_profile("mucluc", deadline=None, print_blob=True)
     settings.load_profile("mucluc")
